@@ -10,7 +10,8 @@ SapwoodError
 │  ├─ StaleTipError
 │  ├─ StaleVersionError
 │  ├─ AlreadyExistsError
-│  └─ LeaseLostError
+│  ├─ LeaseLostError
+│  └─ SessionClosedError
 ├─ StoreError                       the store failed; the driver's error is the cause
 │  ├─ StoreUnavailableError
 │  ├─ StoreBusyError
@@ -118,6 +119,12 @@ class LeaseLostError(ConflictError):
     """The lease that guards this write was taken over, released or cleared."""
 
     code = "lease_lost"
+
+
+class SessionClosedError(ConflictError):
+    """The session is closed: it takes no messages, edits, overlays or checkouts."""
+
+    code = "session_closed"
 
 
 class StoreError(SapwoodError):

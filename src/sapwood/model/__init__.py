@@ -32,6 +32,7 @@ from .message import (
     NewMessage,
     Position,
     Root,
+    UpdatedMessage,
     datetime_of,
     microseconds_of,
 )
@@ -51,6 +52,9 @@ from .record import (
     ChangeKind,
     Changes,
     Document,
+    DocumentChange,
+    DocumentDelete,
+    DocumentPut,
     Health,
     Problem,
     Statistics,
@@ -67,6 +71,7 @@ from .session import (
     SessionPatch,
     SessionQuery,
     SessionRecord,
+    UpdatedSession,
 )
 
 __all__ = [
@@ -85,6 +90,9 @@ __all__ = [
     "DeleteEvent",
     "Deleted",
     "Document",
+    "DocumentChange",
+    "DocumentDelete",
+    "DocumentPut",
     "Edge",
     "EdgeKind",
     "Entry",
@@ -127,6 +135,8 @@ __all__ = [
     "ToolDefinition",
     "ToolResultPart",
     "UpdateEvent",
+    "UpdatedMessage",
+    "UpdatedSession",
     "Usage",
     "UsageTotal",
     "datetime_of",

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from .part import Part, ReasoningPart, TextPart
 
@@ -61,7 +62,9 @@ class Position(msgspec.Struct, frozen=True, order=True):
 class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message to append. Without an id it gets one; without tokens they are estimated.
 
-    `created_us` is for what was said elsewhere before; without it, it is the store's clock.
+    `created_us` is for what was said elsewhere before; without it, it is the store's clock. `extra`
+    is kept beside the message: it is not compared, searched, counted or shown to a model. An update
+    without one keeps what is there.
     """
 
     role: str
@@ -70,6 +73,7 @@ class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
     id: str | None = None
     tokens: int | None = None
     created_us: int | None = None
+    extra: dict[str, Any] | UnsetType = UNSET
 
 
 class Message(_Dated, msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -85,6 +89,7 @@ class Message(_Dated, msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tokens: int
     version: int
     created_us: int
+    extra: dict[str, Any] = {}
 
     @property
     def position(self) -> Position:
@@ -106,7 +111,8 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
     """What an append did: the stored messages in order, and how many of them were new.
 
     `context_tokens` is that of the session's record after it, and `stamp` the record's version and
-    `created_us`, where the store knows them without reading on; None otherwise.
+    `created_us`, where the store knows them without reading on; None otherwise. `documents` has the
+    version of each document that came along, 0 where it is not there.
     """
 
     messages: list[Message]
@@ -114,6 +120,14 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
     tip: str | Root
     context_tokens: int | None = None
     stamp: tuple[int, int] | None = None
+    documents: dict[str, int] = {}
+
+
+class UpdatedMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message as it is after an update, and the versions of the documents that came along."""
+
+    message: Message
+    documents: dict[str, int] = {}
 
 
 class Deleted(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,6 +25,29 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.expires_us is None else datetime_of(self.expires_us)
 
 
+class DocumentPut(msgspec.Struct, frozen=True, kw_only=True):
+    """A document of a session to put; what is expected of the stored one is as for a put alone.
+
+    One that is not to be inherited is not copied by forks, and goes when the session is cleared.
+    """
+
+    key: str
+    value: bytes
+    expected_version: int | None = None
+    expires_in_s: float | None = None
+    inherit: bool = True
+
+
+class DocumentDelete(msgspec.Struct, frozen=True, kw_only=True):
+    """A document of a session to delete; at version 0 it must not be there, or be expired."""
+
+    key: str
+    expected_version: int | None = None
+
+
+DocumentChange = DocumentPut | DocumentDelete
+
+
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """What one model call cost; counted once by its id. `cost_micros` is in millionths."""
 

@@ -61,16 +61,22 @@ class NewSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionPatch(msgspec.Struct, frozen=True, kw_only=True):
-    """What to change in a session's record; what is not given stays."""
+    """What to change in a session's record; what is not given stays.
+
+    `attributes` replaces them all. `merge` changes some: a JSON merge patch (RFC 7396), in which
+    null takes a field out. A session that is closed takes no more messages.
+    """
 
     title: str | UnsetType | None = UNSET
     state: str | UnsetType = UNSET
     tags: list[str] | UnsetType = UNSET
     attributes: dict[str, Any] | UnsetType = UNSET
+    merge: dict[str, Any] | UnsetType = UNSET
     budget: int | UnsetType | None = UNSET
     model: str | UnsetType | None = UNSET
     source: str | UnsetType | None = UNSET
     end_reason: str | UnsetType | None = UNSET
+    closed: bool | UnsetType = UNSET
 
 
 class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +87,7 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     message, another prompt), and not appends. `context_tokens` estimates what the model is
     shown at the tip. `budget` is the session's token budget. `attributes` are free fields; `model`,
     `source` (where its user is: a channel, a program) and `end_reason` are names that are kept for
-    whoever asks.
+    whoever asks. A `closed` session refuses appends, edits, overlays and checkouts.
     """
 
     id: str
@@ -95,6 +101,7 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     model: str | None
     source: str | None
     end_reason: str | None
+    closed: bool
     parent: Edge | None
     forked_at: Position | None
     messages: int
@@ -107,6 +114,13 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     def active_at(self) -> datetime:
         """When its last appended message was said, or it was created."""
         return datetime_of(self.active_us)
+
+
+class UpdatedSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A record as it is after an update, and the versions of the documents that came along."""
+
+    record: SessionRecord
+    documents: dict[str, int] = {}
 
 
 class SessionQuery(msgspec.Struct, frozen=True, kw_only=True):

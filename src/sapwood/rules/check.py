@@ -11,6 +11,9 @@ from msgspec import UNSET
 
 from ..errors import MessageTooLargeError, UsageError
 from ..model import (
+    DocumentChange,
+    DocumentDelete,
+    DocumentPut,
     Edge,
     EdgeKind,
     EntryRef,
@@ -69,9 +72,13 @@ def message_ids(ids: Sequence[str]) -> None:
     _names(ids, "ids")
 
 
-def _names(values: Sequence[str], what: str) -> None:
-    if isinstance(values, str) or not isinstance(values, Sequence):
+def _listed(values: Any, what: str) -> None:
+    if isinstance(values, str | bytes) or not isinstance(values, Sequence):
         raise UsageError(f"{what} is a {type(values).__name__}: give a list", path=what)
+
+
+def _names(values: Sequence[str], what: str) -> None:
+    _listed(values, what)
     for index, value in enumerate(values):
         name(value, f"{what}[{index}]")
 
@@ -131,6 +138,10 @@ def patch(value: SessionPatch) -> None:
     """Check a change of a session's record."""
     instance(value, SessionPatch, "patch")
     _record_fields(value)
+    if value.closed is not UNSET:
+        instance(value.closed, bool, "closed")
+    if value.attributes is not UNSET and value.merge is not UNSET:
+        raise UsageError("give attributes, which replaces all of them, or merge", path="merge")
 
 
 def _record_fields(value: NewSession | SessionPatch) -> None:
@@ -140,9 +151,11 @@ def _record_fields(value: NewSession | SessionPatch) -> None:
         name(value.state, "state")
     if value.tags is not UNSET:
         _names(value.tags, "tags")
-    if value.attributes is not UNSET:
-        instance(value.attributes, dict, "attributes")
-        encode_json(value.attributes, "attributes")
+    for field in ("attributes", "merge"):
+        given_fields = getattr(value, field, UNSET)
+        if given_fields is not UNSET:
+            instance(given_fields, dict, field)
+            encode_json(given_fields, field)
     if value.budget is not UNSET:
         whole(value.budget, "budget", 0, MAX_TOKENS)
     for field in ("model", "source", "end_reason"):
@@ -231,6 +244,28 @@ def document_value(value: bytes, max_bytes: int) -> None:
         raise MessageTooLargeError(f"the value has more than {max_bytes} bytes", path="value")
 
 
+def document_changes(changes: Sequence[DocumentChange], max_bytes: int) -> None:
+    """Check changes of a session's documents, each of which is named once."""
+    _listed(changes, "documents")
+    for index, change in enumerate(changes):
+        what = f"documents[{index}]"
+        if not isinstance(change, DocumentPut | DocumentDelete):
+            raise UsageError(
+                f"{what} is a {type(change).__name__}: give a DocumentPut or a DocumentDelete",
+                path=what,
+            )
+        name(change.key, f"{what}.key")
+        version(change.expected_version)
+        if isinstance(change, DocumentPut):
+            document_value(change.value, max_bytes)
+            expiry(change.expires_in_s, "a session's", change.key)
+            instance(change.inherit, bool, f"{what}.inherit")
+    keys = [change.key for change in changes]
+    if len(set(keys)) < len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise UsageError(f"document {twice!r} is given twice in one call", path="documents")
+
+
 def renewal(expected: int, seconds: float, session: str | None, key: str) -> int:
     """Check which version is renewed, and return for how long in microseconds."""
     count(expected, "expected_version", 1)
@@ -299,9 +334,20 @@ def version(value: int | None) -> None:
     whole(value, "expected_version", 0)
 
 
-def fence(value: Fence | None) -> None:
-    """Check the lease that a write depends on."""
-    if value is not None:
-        instance(value, Fence, "fence")
-        name(value.key, "fence.key")
-        count(value.version, "fence.version", 0)
+def fences(value: Fence | Sequence[Fence] | None) -> tuple[Fence, ...]:
+    """Check the leases that a write depends on, one or several, and return them."""
+    if value is None:
+        return ()
+    if isinstance(value, Fence):
+        _fence(value, "fence")
+        return (value,)
+    _listed(value, "fence")
+    for index, it in enumerate(value):
+        _fence(it, f"fence[{index}]")
+    return tuple(value)
+
+
+def _fence(value: Fence, what: str) -> None:
+    instance(value, Fence, what)
+    name(value.key, f"{what}.key")
+    count(value.version, f"{what}.version", 0)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from ..errors import MessageTooLargeError, StoreCorruptError, UsageError
 from ..model import FilePart, NewMessage, Part, TextPart, ToolResultPart
@@ -29,6 +31,7 @@ class Body(msgspec.Struct, omit_defaults=True, gc=False):
 
     parts: list[Part]
     metadata: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
 
 
 class Packed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -43,6 +46,9 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_ours: bool
     """Its id was made here, so that nothing stored can have it."""
     created_us: int | None = None
+    extra: dict[str, Any] = {}
+    keeps_extra: bool = False
+    """None was given: an update keeps that of the stored message."""
 
     @property
     def digest(self) -> bytes:
@@ -81,7 +87,9 @@ def pack(
     role = message.role
     if type(role) is not str or role not in USUAL_ROLES:
         check_name(role, "role")
-    body = Body(_listed(message.parts, "parts"), message.metadata)
+    keeps_extra = message.extra is UNSET
+    extra = {} if message.extra is UNSET else message.extra
+    body = Body(_listed(message.parts, "parts"), message.metadata, extra)
     is_plain = _is_plain(body)
     data = encode_body(body, max_bytes, is_plain)
     tokens = message.tokens
@@ -103,6 +111,8 @@ def pack(
         tokens=tokens,
         is_ours=message.id is None,
         created_us=created_us,
+        extra=body.extra,
+        keeps_extra=keeps_extra,
     )
 
 
@@ -161,7 +171,7 @@ def encode_body(body: Body, max_bytes: int = MAX_MESSAGE_BYTES, is_plain: bool =
 
 def _is_plain(body: Body) -> bool:
     """Whether a body is text and nothing else: it has one encoding, which reads back equal."""
-    if body.metadata != {}:
+    if body.metadata != {} or body.extra != {}:
         return False
     for part in body.parts:
         if type(part) is not TextPart or type(part.text) is not str or part.extra != {}:
@@ -172,7 +182,13 @@ def _is_plain(body: Body) -> bool:
 def _estimate(body: Body, data: bytes) -> int:
     """Estimate a message's tokens: of a large answer of a tool, by what was encoded already."""
     part = body.parts[0] if len(body.parts) == 1 else None
-    if type(part) is not ToolResultPart or part.is_error or part.extra or body.metadata:
+    if (
+        type(part) is not ToolResultPart
+        or part.is_error
+        or part.extra
+        or body.metadata
+        or body.extra
+    ):
         return estimate_parts(body.parts)
     if isinstance(part.output, str):
         return estimate_parts(body.parts)
@@ -188,7 +204,15 @@ def _is_read_back(data: bytes, body: Body) -> bool:
 
 def digest(role: str, body: Body) -> bytes:
     """Digest role, parts and metadata, whatever the order of keys in their objects."""
-    return hashlib.sha256(role.encode() + b"\0" + _encode_canonical(body)).digest()[:16]
+    said = _encode_canonical(Body(body.parts, body.metadata) if body.extra else body)
+    return hashlib.sha256(role.encode() + b"\0" + said).digest()[:16]
+
+
+def keeping_extra(new: Packed, extra: dict[str, Any]) -> Packed:
+    """Return what an update writes: with the stored message's extra, where none was given."""
+    if not new.keeps_extra or not extra:
+        return new
+    return replace(new, body=_encode_body(Body(new.parts, new.metadata, extra)), extra=extra)
 
 
 def decode_body(data: bytes, where: str) -> Body:
@@ -257,16 +281,15 @@ def _nesting(values: Iterable[Any]) -> int:
 
 def _json_of(body: Body) -> list[Any]:
     fields = [getattr(part, name) for part in body.parts for name in part.__struct_fields__]
-    return [body.metadata, *fields]
+    return [body.metadata, body.extra, *fields]
 
 
 def refuse_body(body: Body) -> None:
     """Raise a UsageError that names the first place where a body is not JSON."""
-    if not isinstance(body.metadata, dict):
-        raise UsageError(
-            f"metadata must be a dict, not {type(body.metadata).__name__}", path="metadata"
-        )
-    refuse_json(body.metadata, "metadata")
+    for what, value in (("metadata", body.metadata), ("extra", body.extra)):
+        if not isinstance(value, dict):
+            raise UsageError(f"{what} must be a dict, not {type(value).__name__}", path=what)
+        refuse_json(value, what)
     for index, part in enumerate(body.parts):
         _refuse_part(part, f"parts[{index}]")
 

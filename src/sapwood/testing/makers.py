@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import UNSET, UnsetType
+
 from ..model import (
     Entry,
     EntryRef,
@@ -30,6 +32,7 @@ def say(
     tokens: int | None = None,
     metadata: dict[str, Any] | None = None,
     created_us: int | None = None,
+    extra: dict[str, Any] | UnsetType = UNSET,
 ) -> NewMessage:
     """Write a message of one text; without a text, it says its own id."""
     parts = [TextPart(text=(id or "") if text is None else text)]
@@ -40,6 +43,7 @@ def say(
         metadata=metadata or {},
         tokens=tokens,
         created_us=created_us,
+        extra=extra,
     )
 
 

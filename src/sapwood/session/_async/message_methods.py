@@ -89,7 +89,8 @@ class AsyncMessageMethods(AsyncSessionBase):
             role = old.role if role is None else role
             metadata = old.metadata if metadata is None else metadata
         new = new_message(role, content, self._setup.counter, id=id_of(message), metadata=metadata)
-        updated = await stored.store.update_message(stored.owner, stored.id, new)
+        answer = await stored.store.update_message(stored.owner, stored.id, new)
+        updated = answer.message
         event = UpdateEvent(owner=stored.owner, session=stored.id, message=updated)
         await self._context().watch.after_change(event)
         return updated

@@ -95,12 +95,13 @@ class AsyncSession(
         """
         refuse_unknown(fields, RecordFields)
         stored, patch = self._stored, SessionPatch(**fields)
-        return await stored.first_creating(
+        updated = await stored.first_creating(
             lambda: stored.store.update_session(
                 stored.owner, stored.id, patch, expected_version=expected_version
             ),
             may_be_first=expected_version is None,
         )
+        return updated.record
 
     async def clear(self) -> SessionRecord:
         """Delete all messages, overlays and pins; the record's own fields and the blocks stay.

@@ -97,12 +97,13 @@ class Session(
         """
         refuse_unknown(fields, RecordFields)
         stored, patch = self._stored, SessionPatch(**fields)
-        return stored.first_creating(
+        updated = stored.first_creating(
             lambda: stored.store.update_session(
                 stored.owner, stored.id, patch, expected_version=expected_version
             ),
             may_be_first=expected_version is None,
         )
+        return updated.record
 
     def clear(self) -> SessionRecord:
         """Delete all messages, overlays and pins; the record's own fields and the blocks stay.

@@ -29,6 +29,7 @@ from ...model import (
     Appended,
     Changes,
     Deleted,
+    DocumentChange,
     Fence,
     Gap,
     History,
@@ -47,6 +48,8 @@ from ...model import (
     SessionQuery,
     SessionRecord,
     Statistics,
+    UpdatedMessage,
+    UpdatedSession,
     Usage,
     UsageTotal,
 )
@@ -79,8 +82,9 @@ class AsyncStore(AsyncDocumentCalls):
         An empty one begins a tree of its own with its tip at `ROOT`. A fork is a new session in the
         tree of its source: its tip is the given message, no message is copied, and it sees the path
         down to there. It takes the overlays in force on that path by reference, and copies of the
-        session's documents (not those with an expiry), attributes, tags, budget, model and source;
-        not usage, title, state or end reason. Later changes of these in one do not show in the
+        session's documents (not those with an expiry, nor those put with `inherit=False`),
+        attributes, tags, budget, model and source; not usage, title, state or end reason, and it is
+        open. Later changes of these in one do not show in the
         other. A detached fork gets copies of the path's messages and overlays, in a tree of its
         own.
 
@@ -100,10 +104,15 @@ class AsyncStore(AsyncDocumentCalls):
         patch: SessionPatch,
         *,
         expected_version: int | None = None,
-    ) -> SessionRecord:
+        expected_tip: str | Root | None = None,
+        fence: Fence | Sequence[Fence] | None = None,
+        documents: Sequence[DocumentChange] = (),
+    ) -> UpdatedSession:
         """Change a session's record; its version, which begins at 1, goes up by one.
 
-        Raises `StaleVersionError` when the version is not the expected one. Appends do not count.
+        Changes of its documents come along, all or nothing. Raises `StaleVersionError` when the
+        version of the record or of a document is not the expected one, `StaleTipError` when the tip
+        is not, and `LeaseLostError` as `add_overlay` does. Appends do not count in the version.
         """
 
     @abstractmethod
@@ -114,10 +123,12 @@ class AsyncStore(AsyncDocumentCalls):
         message: str | Root,
         *,
         expected_tip: str | Root | None = None,
+        fence: Fence | Sequence[Fence] | None = None,
     ) -> SessionRecord:
         """Move the tip to a message that the session sees, or to `ROOT`; its version goes up.
 
-        Raises `StaleTipError` when the tip is not the expected one, and `NotFoundError` for a
+        Raises `StaleTipError` when the tip is not the expected one, `LeaseLostError` as
+        `add_overlay` does, `SessionClosedError` for a closed session, and `NotFoundError` for a
         message that the session does not see.
         """
 
@@ -144,9 +155,9 @@ class AsyncStore(AsyncDocumentCalls):
     async def clear_session(self, owner: str, session: str) -> SessionRecord:
         """Delete a session's messages as `delete_session` does, and keep the session.
 
-        The record's own fields, documents and usage stay. The tip is `ROOT`; overlays,
-        pins, leases (documents with an expiry) and the fork point are gone, and the ids used before
-        are free again. The record's version goes up by one.
+        The record's own fields, documents and usage stay. The tip is `ROOT`; overlays, pins,
+        leases (documents with an expiry), what is not inherited by forks and the fork point are
+        gone, and the ids used before are free again. The record's version goes up by one.
         """
 
     # messages
@@ -160,6 +171,10 @@ class AsyncStore(AsyncDocumentCalls):
         *,
         parent: str | Root | None = None,
         expected_tip: str | Root | None = None,
+        expected_version: int | None = None,
+        fence: Fence | Sequence[Fence] | None = None,
+        documents: Sequence[DocumentChange] = (),
+        patch: SessionPatch | None = None,
     ) -> Appended:
         """Append messages, one after the other, all or none.
 
@@ -174,27 +189,53 @@ class AsyncStore(AsyncDocumentCalls):
         follows the last known one when a parent was given; with `expected_tip` that one must be the
         tip; otherwise the new ones go to the tip.
 
-        Raises `StaleTipError` when the tip is not the expected one, and `NotFoundError` for a
-        parent that the session does not see.
+        Changes of the session's documents and a patch of its record come along, all or nothing. A
+        call whose messages are all known does none of that again, and asks for no guard: it was
+        done with them. Then the answer has the versions that the documents have now.
+
+        Raises `StaleTipError` when the tip is not the expected one, `StaleVersionError` when the
+        version of the record or of a document is not, `LeaseLostError` as `add_overlay` does,
+        `SessionClosedError` for new messages in a closed session, and `NotFoundError` for a parent
+        that the session does not see.
         """
 
     @abstractmethod
-    async def update_message(self, owner: str, session: str, message: NewMessage) -> Message:
+    async def update_message(
+        self,
+        owner: str,
+        session: str,
+        message: NewMessage,
+        *,
+        expected_version: int | None = None,
+        expected_tip: str | Root | None = None,
+        fence: Fence | Sequence[Fence] | None = None,
+        documents: Sequence[DocumentChange] = (),
+        patch: SessionPatch | None = None,
+    ) -> UpdatedMessage:
         """Replace role, parts and metadata of a message by its id; its version goes up by one.
 
-        Its place, time and the digest that `append` compares stay as they were. Raises
-        `NotFoundError` for an unknown or deleted message, and `ConflictError` for an inherited one:
-        it is edited through its home only.
+        Its place, time and the digest that `append` compares stay as they were, and so does `extra`
+        where none is given. What comes along is as for `append`: `expected_version` is that of the
+        session's record. Raises what `append` raises of it, `NotFoundError` for an unknown or
+        deleted message, and `ConflictError` for an inherited one: it is edited through its home
+        only.
         """
 
     @abstractmethod
-    async def delete_messages(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
+    async def delete_messages(
+        self,
+        owner: str,
+        session: str,
+        ids: Sequence[str],
+        *,
+        fence: Fence | Sequence[Fence] | None = None,
+    ) -> Deleted:
         """Erase messages, all or none; their positions stay, empty, and their ids stay taken.
 
         A message that is deleted already is passed over, whoever wrote it. The answer lists the
         overlays, in force anywhere, that cover one of them: their summaries may quote it. Raises
-        `NotFoundError` for an unknown message, and `ConflictError` for an inherited one whose home
-        is still there.
+        `NotFoundError` for an unknown message, `LeaseLostError` as `add_overlay` does, and
+        `ConflictError` for an inherited one whose home is still there.
         """
 
     @abstractmethod
@@ -243,15 +284,21 @@ class AsyncStore(AsyncDocumentCalls):
 
     @abstractmethod
     async def add_overlay(
-        self, owner: str, session: str, overlay: NewOverlay, *, fence: Fence | None = None
+        self,
+        owner: str,
+        session: str,
+        overlay: NewOverlay,
+        *,
+        fence: Fence | Sequence[Fence] | None = None,
     ) -> Overlay:
         """Put an overlay over a range, for this session.
 
         Both ends must be entries visible at the leaf; a summary means all that it covers. Raises
         `NotFoundError` for an end that does not exist, `ConflictError` for one that is not visible
         or when a message of the range changed since the snapshot, `UsageError` when the ends are in
-        the wrong order, `AlreadyExistsError` when the id is taken in this tree, and first of all
-        `LeaseLostError` when the fence's document is not there at that version; no clock is read.
+        the wrong order, `AlreadyExistsError` when the id is taken in this tree,
+        `SessionClosedError` for a closed session, and first of all `LeaseLostError` when a fence's
+        document is not there at that version; no clock is read.
         """
 
     @abstractmethod
@@ -259,8 +306,18 @@ class AsyncStore(AsyncDocumentCalls):
         """List the overlays in force for a session, oldest first."""
 
     @abstractmethod
-    async def undo_overlay(self, owner: str, session: str, overlay: str) -> Overlay:
-        """Take an overlay out of force for this session; what it covered is shown again."""
+    async def undo_overlay(
+        self,
+        owner: str,
+        session: str,
+        overlay: str,
+        *,
+        fence: Fence | Sequence[Fence] | None = None,
+    ) -> Overlay:
+        """Take an overlay out of force for this session; what it covered is shown again.
+
+        Raises `LeaseLostError` as `add_overlay` does, and `SessionClosedError`.
+        """
 
     # search
 

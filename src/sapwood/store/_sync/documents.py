@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
-from ...model import Document
+from ...model import Document, DocumentChange, Fence
 
 
 class DocumentCalls(ABC):
@@ -26,13 +27,32 @@ class DocumentCalls(ABC):
         session: str | None = None,
         expected_version: int | None = None,
         expires_in_s: float | None = None,
+        inherit: bool = True,
     ) -> Document:
         """Create or replace a document; it gets a higher version than any it ever had.
+
+        One of a session that is put with `inherit=False` is not copied by forks, and goes at a
+        clear.
 
         An `expected_version` of 0 means that it must not be there, or be expired by the store's
         clock; any other must be the stored one, expired or not, unless `finish_deletions` removed
         it, a day or more after it expired. A session's `pins` cannot expire. Raises
         `StaleVersionError`.
+        """
+
+    @abstractmethod
+    def put_documents(
+        self,
+        owner: str,
+        session: str,
+        documents: Sequence[DocumentChange],
+        *,
+        fence: Fence | Sequence[Fence] | None = None,
+    ) -> dict[str, int]:
+        """Put and delete some of a session's documents, all or none.
+
+        Return the version of each by its key, 0 for those that were deleted. Raises
+        `StaleVersionError` as a put alone does, and `LeaseLostError` as `add_overlay` does.
         """
 
     @abstractmethod

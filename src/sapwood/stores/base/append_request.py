@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ...model import Root
 from ...rules.codec import Packed
+from .extras import NO_EXTRAS, Extras
 
 
 class Request(NamedTuple):
@@ -17,11 +18,17 @@ class Request(NamedTuple):
     batch: Sequence[Packed]
     parent: str | Root | None
     expected_tip: str | Root | None
+    extras: Extras = NO_EXTRAS
 
     @property
     def is_plain(self) -> bool:
         """Whether it is one message after the tip, which can go together with others."""
-        return len(self.batch) == 1 and self.parent is None and self.expected_tip is None
+        return (
+            len(self.batch) == 1
+            and self.parent is None
+            and self.expected_tip is None
+            and self.extras is NO_EXTRAS
+        )
 
 
 def size_of(request: Request) -> int:

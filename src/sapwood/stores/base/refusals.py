@@ -11,6 +11,7 @@ from ...errors import (
     ConflictError,
     LeaseLostError,
     NotFoundError,
+    SessionClosedError,
     StaleVersionError,
     StoreBusyError,
     StoreCorruptError,
@@ -81,6 +82,13 @@ def lease_lost(key: str, session: str) -> LeaseLostError:
     return LeaseLostError(
         f"the lease {key!r} of session {session!r} was taken over, released or cleared: "
         "nothing was written; take it again and begin anew"
+    )
+
+
+def session_closed(session: str) -> SessionClosedError:
+    """Return the error for a write that a closed session does not take."""
+    return SessionClosedError(
+        f"session {session!r} is closed: reopen it, or go on in another session"
     )
 
 

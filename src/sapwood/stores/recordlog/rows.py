@@ -115,6 +115,7 @@ def message_of(row: LogRow, view: LogView) -> Message:
         role=row.role,
         parts=body.parts,
         metadata=body.metadata,
+        extra=body.extra,
         segment=segment_name(row.place.segment),
         depth=row.place.depth,
         home=view.home_of(row.place.segment),

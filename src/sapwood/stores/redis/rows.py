@@ -99,6 +99,7 @@ def take_messages(
                 role=role,
                 parts=body.parts,
                 metadata=body.metadata,
+                extra=body.extra,
                 segment=segment,
                 depth=depth,
                 home=home,

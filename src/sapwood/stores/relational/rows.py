@@ -46,7 +46,7 @@ CHANGE_KINDS = {
 # A message: pos, home, id, role, tokens, version, created_at, body; maybe more.
 POS, HOME, ID, ROLE, TOKENS, VERSION, CREATED_AT, BODY = range(8)
 # A session's record: id, tip, tip_id, fork, context, messages, version, created_at, active_at, then
-# the columns of its `Profile`. A context of None is to be worked out.
+# the columns of its `Profile`, and `closed`. A context of None is to be worked out.
 CONTEXT_IN_RECORD, TITLE_IN_RECORD, TAGS_IN_RECORD = 4, 9, 11
 # An overlay: number, id, first, last, tokens, covered_tokens, created_by, created_at, metadata,
 # summary; maybe more.
@@ -78,6 +78,8 @@ class SessionRow(NamedTuple):
     """The running sum of tokens at the tip, where `ends` says that it is kept."""
     edited: int = 1
     """0 when it is known that nothing in the tree was changed after it was appended."""
+    closed: int = 0
+    """1 when it takes no messages, edits, overlays or checkouts."""
 
 
 def new_row(owner: int, id: str, home: int, now: int) -> SessionRow:
@@ -150,6 +152,7 @@ def message_of(row: Row, home: str | None) -> Message:
         role=role,
         parts=body.parts,
         metadata=body.metadata,
+        extra=body.extra,
         segment=str(pos >> DEPTH_BITS),
         depth=pos & MAX_DEPTH,
         home=home,
@@ -168,6 +171,7 @@ def written(batch: Sequence[Packed], session: str, first: int, now: int) -> list
             role=it.role,
             parts=it.parts,
             metadata=it.metadata,
+            extra=it.extra,
             segment=segment,
             depth=depth + index,
             home=session,
@@ -256,6 +260,7 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         model,
         source,
         end_reason,
+        closed,
     ) = row
     if tip and tip_id is None:
         raise StoreCorruptError(f"the tip of session {id!r} is missing")
@@ -271,6 +276,7 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         model=model,
         source=source,
         end_reason=end_reason,
+        closed=bool(closed),
         parent=_edge(id, parent_kind, parent) if parent else None,
         forked_at=public(fork) if fork else None,
         messages=messages,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...errors import StoreCorruptError
 from ...model import Document
+from ..base.extras import DocumentWrite
 from ..relational._sync.documents import DocumentStatements
 from ..relational.rows import DOCUMENT_VERSION, DocumentScope, Row
 from .checksum import checksum
@@ -19,8 +20,8 @@ FIND_DOCUMENT = (
     f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key = ?"
 )
 _PUT = (
-    "INSERT INTO document (owner, session, key, updated_at, expires_at, value, checksum)"
-    f" VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING {DOCUMENT_COLUMNS}"
+    "INSERT INTO document (owner, session, key, updated_at, expires_at, value, checksum, inherit)"
+    f" VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING {DOCUMENT_COLUMNS}"
 )
 _RENEW = f"UPDATE document SET expires_at = ? WHERE version = ? RETURNING {DOCUMENT_COLUMNS}"
 _LIST = (
@@ -37,19 +38,15 @@ class SqliteDocumentStatements(DocumentStatements[Connection]):
         return found
 
     def put(
-        self,
-        scope: DocumentScope,
-        key: str,
-        value: bytes,
-        expires_in_us: int | None,
-        replaced: Row | None,
+        self, scope: DocumentScope, new: DocumentWrite, value: bytes, replaced: Row | None
     ) -> Row:
         now = self._tx.clock()
-        expires_at = None if expires_in_us is None else now + expires_in_us
+        expires_at = None if new.expires_in_us is None else now + new.expires_in_us
         if replaced is not None:
             self._drop(replaced)
-        kept = checksum((key, now, value))
-        stored: Row = self._tx.row(_PUT, (*scope, key, now, expires_at, value, kept))
+        kept = checksum((new.key, now, value))
+        content = (new.key, now, expires_at, value, kept, int(new.inherit))
+        stored: Row = self._tx.row(_PUT, (*scope, *content))
         return stored
 
     def renew(self, scope: DocumentScope, found: Row, expires_at: int) -> Row:

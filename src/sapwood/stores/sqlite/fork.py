@@ -19,7 +19,7 @@ _IN_FORCE = "SELECT overlay, NULL, first_depth, last FROM in_force WHERE session
 _COPY_DOCUMENTS = (
     "INSERT INTO document (owner, session, key, updated_at, expires_at, value, checksum)"
     " SELECT owner, ?, key, updated_at, NULL, value, checksum FROM document"
-    " WHERE owner = ? AND session = ? AND expires_at IS NULL"
+    " WHERE owner = ? AND session = ? AND expires_at IS NULL AND inherit"
 )
 _COPY_MESSAGES = (
     "INSERT INTO message SELECT pos + ?1, ?2, id, role, tokens,"

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from ...model import Appended, ChangeKind, Message, Root
-from ...rules.codec import Packed
+from ...rules.codec import Packed, keeping_extra
 from ...rules.tree import Span, extend_lineage, spans_after
 from ..relational._sync.messages import MessageStatements
 from ..relational.position import (
@@ -47,7 +47,7 @@ _EXTENDABLE = (
     " s.created_at"
     " FROM owner o JOIN session s ON s.owner = o.number"
     f" JOIN message t ON t.pos BETWEEN s.tip AND s.tip | {MAX_DEPTH}"
-    " WHERE o.name = ?1 AND s.id = ?2 AND s.grows AND (s.fork = 0 OR ?3 IS NULL)"
+    " WHERE o.name = ?1 AND s.id = ?2 AND s.grows AND NOT s.closed AND (s.fork = 0 OR ?3 IS NULL)"
     " AND NOT EXISTS (SELECT 1 FROM message WHERE home = s.home AND id = ?3)"
     " ORDER BY t.pos DESC LIMIT 1"
 )
@@ -215,9 +215,10 @@ class SqliteMessageStatements(MessageStatements[Connection]):
     # changes
 
     def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
-        tokens, first = before_change(self._tx, pos)
-        self._tx.run(_REWRITE, (pos, new.role, new.tokens, first, new.body))
-        return tokens
+        stored, first = before_change(self._tx, pos)
+        body = keeping_extra(new, stored.extra).body
+        self._tx.run(_REWRITE, (pos, new.role, new.tokens, first, body))
+        return stored.tokens
 
     def erase(self, session: SessionRow, doomed: Sequence[SeenMessage]) -> dict[int, int]:
         held: dict[int, int] = {}

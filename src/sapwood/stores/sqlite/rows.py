@@ -40,6 +40,7 @@ def message_of(tx: Connection, row: tuple[Any, ...], names: HomeNames) -> Messag
         role=role,
         parts=body.parts,
         metadata=body.metadata,
+        extra=body.extra,
         segment=str(pos >> DEPTH_BITS),
         depth=pos & MAX_DEPTH,
         home=names[home],
@@ -63,12 +64,12 @@ def _changed_message(row: tuple[Any, ...]) -> StoreCorruptError:
     )
 
 
-def before_change(tx: Connection, pos: int) -> tuple[int, bytes]:
-    """Return the tokens of a live message, and its digest as it was first appended."""
+def before_change(tx: Connection, pos: int) -> tuple[Message, bytes]:
+    """Return a live message, whoever wrote it, and its digest as it was first appended."""
     kept, *row = tx.row(f"SELECT m.digest, {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (pos,))
     message = message_of(tx, tuple(row), {row[HOME]: None})
     found: bytes = digest(message.role, Body(message.parts, message.metadata))
-    return message.tokens, found if kept is None else kept
+    return message, found if kept is None else kept
 
 
 def overlay_of(row: tuple[Any, ...]) -> Overlay:
@@ -144,6 +145,6 @@ def sound_overlay(row: tuple[Any, ...]) -> Overlay | None:
 RECORD_COLUMNS = (
     "s.id, s.tip, s.tip_id, s.fork, s.context, s.messages, s.version, s.created_at, s.active_at,"
     " p.title, p.state, p.tags, p.budget, p.parent_kind, p.parent, p.attributes,"
-    " p.model, p.source, p.end_reason"
+    " p.model, p.source, p.end_reason, s.closed"
 )
 RECORD_TABLES = "standing s JOIN profile p ON p.session = s.number"

@@ -108,12 +108,20 @@ class SqliteSessionStatements(SessionStatements[Connection]):
         self._tx.run(_INSERT_PROFILE, (made, *profile))
         return row._replace(number=made)
 
-    def change(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+    def change(self, session: SessionRow, columns: Mapping[str, Any], closed: bool | None) -> None:
         if columns:
             put = ", ".join(f"{column} = ?" for column in columns)
             sql = f"UPDATE profile SET {put} WHERE session = ?"
             self._tx.run(sql, (*columns.values(), session.number))
+        if closed is not None:
+            sql = "UPDATE session SET closed = ? WHERE number = ?"
+            self._tx.run(sql, (int(closed), session.number))
         self._tx.run(_PUT_VERSION, (session.version + 1, session.number))
+
+    def attributes(self, session: SessionRow) -> bytes:
+        sql = "SELECT attributes FROM profile WHERE session = ?"
+        held: bytes = self._tx.value(sql, (session.number,))
+        return held
 
     def place(self, session: SessionRow) -> None:
         put_standing(self._tx, session)
@@ -123,7 +131,7 @@ class SqliteSessionStatements(SessionStatements[Connection]):
         self._tx.run(_EMPTY, (_next_home(self._tx), session.active_at, session.number))
         self._tx.run(
             "DELETE FROM document WHERE owner = ? AND session = ?"
-            " AND (key = 'pins' OR expires_at IS NOT NULL)",
+            " AND (key = 'pins' OR expires_at IS NOT NULL OR NOT inherit)",
             (session.owner, session.number),
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ...model import Appended, Root
 from ...rules.codec import Packed
+from ..base.extras import NO_EXTRAS, Extras
 from ..relational._sync.dialect import Dialect
 from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.unit import RelationalUnit
@@ -39,12 +40,13 @@ class _SqliteMessages(RelationalMessages):
         batch: Sequence[Packed],
         parent: str | Root | None,
         expected_tip: str | Root | None,
+        extras: Extras,
     ) -> Appended:
-        if len(batch) == 1 and parent is None and expected_tip is None:
+        if len(batch) == 1 and parent is None and expected_tip is None and extras is NO_EXTRAS:
             appended = extend(self._tx, owner, session, batch[0])
             if appended is not None:
                 return appended
-        return super().append(owner, session, batch, parent, expected_tip)
+        return super().append(owner, session, batch, parent, expected_tip, extras)
 
 
 class SqliteUnit(RelationalUnit):

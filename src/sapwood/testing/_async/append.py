@@ -53,7 +53,7 @@ class AsyncAppendContract(AsyncContractBase):
     ) -> None:
         await grow(store, "a", "b")
         for id, parent in (("c", None), ("d", "a"), ("e", None)):
-            record = await store.update_session(ADA, "s", SessionPatch())
+            record = (await store.update_session(ADA, "s", SessionPatch())).record
             done = await store.append(ADA, "s", [say(id)], parent=parent)
             assert done.stamp in (None, (record.version, record.created_us))
 
@@ -186,7 +186,7 @@ class AsyncAppendContract(AsyncContractBase):
         self, store: AsyncStore
     ) -> None:
         await grow(store, "m1")
-        updated = await store.update_message(ADA, "s", say("m1", "changed"))
+        updated = (await store.update_message(ADA, "s", say("m1", "changed"))).message
         done = await store.append(ADA, "s", [say("m1")])
         assert (done.written, done.messages) == (0, [updated])
         with pytest.raises(MessageConflictError):

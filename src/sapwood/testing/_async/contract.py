@@ -7,6 +7,7 @@ from .append import AsyncAppendContract, AsyncExpectedTipContract
 from .bad_names import AsyncBadNameContract
 from .bad_values import AsyncBadValueContract
 from .batches import AsyncBatchContract
+from .closed import AsyncClosedContract, AsyncExtraContract
 from .concurrency import AsyncConcurrencyContract
 from .deletion import AsyncClearContract, AsyncSessionDeletionContract
 from .documents import AsyncDocumentContract
@@ -33,6 +34,7 @@ from .search_scope import (
 from .serial import AsyncSerialContract
 from .sessions import AsyncSessionContract
 from .sums import AsyncSumContract
+from .units import AsyncFenceContract, AsyncUnitContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
 
 
@@ -58,6 +60,10 @@ class AsyncStoreContract(
     AsyncSnapshotContract,
     AsyncLeaseContract,
     AsyncDocumentContract,
+    AsyncUnitContract,
+    AsyncFenceContract,
+    AsyncClosedContract,
+    AsyncExtraContract,
     AsyncEdgeContract,
     AsyncSearchContract,
     AsyncSummarySearchContract,

@@ -47,7 +47,7 @@ class AsyncUpdateContract(AsyncContractBase):
         new = NewMessage(
             id="m1", role="tool", parts=[ReasoningPart(text="why")], metadata={"k": 1}, tokens=9
         )
-        updated = await store.update_message(ADA, "s", new)
+        updated = (await store.update_message(ADA, "s", new)).message
         assert (updated.role, updated.reasoning, updated.metadata) == ("tool", "why", {"k": 1})
         assert (updated.version, updated.tokens) == (old.version + 1, 9)
         assert (updated.position, updated.created_us) == (old.position, old.created_us)

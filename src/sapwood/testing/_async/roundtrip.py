@@ -52,7 +52,7 @@ class AsyncRoundTripContract(AsyncContractBase):
         await ensure(store)
         [old] = (await store.append(ADA, "s", [message])).messages
         changed = NewMessage(id=old.id, role=other.role, parts=other.parts, metadata=other.metadata)
-        new = await store.update_message(ADA, "s", changed)
+        new = (await store.update_message(ADA, "s", changed)).message
         assert (new.role, new.parts, new.metadata) == (other.role, other.parts, other.metadata)
         [shown] = (await history_of(store, backwards=True, limit=1)).messages_only
         assert shown == new

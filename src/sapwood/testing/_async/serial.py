@@ -79,7 +79,7 @@ async def _carry_out_one(store: AsyncStore, owner: str, call: Call) -> Any:
             return _id((await store.create_session(owner, fork_of(session, id=call.value))).tip)
         case "rename":
             patch = SessionPatch(title=call.value)
-            return (await store.update_session(owner, session, patch)).version
+            return (await store.update_session(owner, session, patch)).record.version
 
 
 async def _all_stored(store: AsyncStore, owner: str) -> dict[str, Stored]:

@@ -80,14 +80,15 @@ class AsyncSessionContract(AsyncContractBase):
 
     async def test_a_patch_changes_what_it_gives_and_nothing_else(self, store: AsyncStore) -> None:
         await store.create_session(ADA, NewSession(id="s", title="t", tags=["x"], budget=5))
-        first = await store.update_session(
-            ADA, "s", SessionPatch(attributes={"a": 1}, state="done")
-        )
+        patch = SessionPatch(attributes={"a": 1}, state="done")
+        first = (await store.update_session(ADA, "s", patch)).record
         assert (first.title, first.tags, first.budget) == ("t", ["x"], 5)
         assert (first.attributes, first.state, first.version) == ({"a": 1}, "done", 2)
-        second = await store.update_session(ADA, "s", SessionPatch(title=None, budget=None))
+        patch = SessionPatch(title=None, budget=None)
+        second = (await store.update_session(ADA, "s", patch)).record
         assert (second.title, second.budget, second.tags) == (None, None, ["x"])
-        third = await store.update_session(ADA, "s", SessionPatch(tags=[], attributes={}, title=""))
+        patch = SessionPatch(tags=[], attributes={}, title="")
+        third = (await store.update_session(ADA, "s", patch)).record
         assert (third.tags, third.attributes, third.title, third.version) == ([], {}, "", 4)
         assert await record_of(store) == third
 
@@ -96,16 +97,16 @@ class AsyncSessionContract(AsyncContractBase):
     ) -> None:
         await store.create_session(ADA, NewSession(id="s", model="small"))
         patch = SessionPatch(source="web", end_reason="archive")
-        first = await store.update_session(ADA, "s", patch)
+        first = (await store.update_session(ADA, "s", patch)).record
         assert (first.model, first.source, first.end_reason) == ("small", "web", "archive")
         patch = SessionPatch(model="large", source=None, end_reason=None)
-        second = await store.update_session(ADA, "s", patch)
+        second = (await store.update_session(ADA, "s", patch)).record
         assert (second.model, second.source, second.end_reason) == ("large", None, None)
         assert await record_of(store) == second
 
     async def test_an_empty_patch_counts_as_a_change(self, store: AsyncStore) -> None:
         await grow(store)
-        assert (await store.update_session(ADA, "s", SessionPatch())).version == 2
+        assert (await store.update_session(ADA, "s", SessionPatch())).record.version == 2
 
     async def test_a_stale_version_is_refused_and_nothing_changes(self, store: AsyncStore) -> None:
         await store.create_session(ADA, NewSession(id="s"))

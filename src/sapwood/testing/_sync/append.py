@@ -51,7 +51,7 @@ class AppendContract(ContractBase):
     def test_an_append_may_say_which_version_of_the_record_it_met(self, store: Store) -> None:
         grow(store, "a", "b")
         for id, parent in (("c", None), ("d", "a"), ("e", None)):
-            record = store.update_session(ADA, "s", SessionPatch())
+            record = (store.update_session(ADA, "s", SessionPatch())).record
             done = store.append(ADA, "s", [say(id)], parent=parent)
             assert done.stamp in (None, (record.version, record.created_us))
 
@@ -180,7 +180,7 @@ class AppendContract(ContractBase):
         self, store: Store
     ) -> None:
         grow(store, "m1")
-        updated = store.update_message(ADA, "s", say("m1", "changed"))
+        updated = (store.update_message(ADA, "s", say("m1", "changed"))).message
         done = store.append(ADA, "s", [say("m1")])
         assert (done.written, done.messages) == (0, [updated])
         with pytest.raises(MessageConflictError):

@@ -9,6 +9,7 @@ from .append import AppendContract, ExpectedTipContract
 from .bad_names import BadNameContract
 from .bad_values import BadValueContract
 from .batches import BatchContract
+from .closed import ClosedContract, ExtraContract
 from .concurrency import ConcurrencyContract
 from .deletion import ClearContract, SessionDeletionContract
 from .documents import DocumentContract
@@ -35,6 +36,7 @@ from .search_scope import (
 from .serial import SerialContract
 from .sessions import SessionContract
 from .sums import SumContract
+from .units import FenceContract, UnitContract
 from .usage import StatisticsContract, UsageContract
 
 
@@ -60,6 +62,10 @@ class StoreContract(
     SnapshotContract,
     LeaseContract,
     DocumentContract,
+    UnitContract,
+    FenceContract,
+    ClosedContract,
+    ExtraContract,
     EdgeContract,
     SearchContract,
     SummarySearchContract,

@@ -52,7 +52,7 @@ class RoundTripContract(ContractBase):
         ensure(store)
         [old] = (store.append(ADA, "s", [message])).messages
         changed = NewMessage(id=old.id, role=other.role, parts=other.parts, metadata=other.metadata)
-        new = store.update_message(ADA, "s", changed)
+        new = (store.update_message(ADA, "s", changed)).message
         assert (new.role, new.parts, new.metadata) == (other.role, other.parts, other.metadata)
         [shown] = (history_of(store, backwards=True, limit=1)).messages_only
         assert shown == new

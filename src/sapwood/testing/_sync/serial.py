@@ -79,7 +79,7 @@ def _carry_out_one(store: Store, owner: str, call: Call) -> Any:
             return _id((store.create_session(owner, fork_of(session, id=call.value))).tip)
         case "rename":
             patch = SessionPatch(title=call.value)
-            return (store.update_session(owner, session, patch)).version
+            return (store.update_session(owner, session, patch)).record.version
 
 
 def _all_stored(store: Store, owner: str) -> dict[str, Stored]:

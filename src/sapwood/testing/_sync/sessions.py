@@ -82,28 +82,31 @@ class SessionContract(ContractBase):
 
     def test_a_patch_changes_what_it_gives_and_nothing_else(self, store: Store) -> None:
         store.create_session(ADA, NewSession(id="s", title="t", tags=["x"], budget=5))
-        first = store.update_session(ADA, "s", SessionPatch(attributes={"a": 1}, state="done"))
+        patch = SessionPatch(attributes={"a": 1}, state="done")
+        first = (store.update_session(ADA, "s", patch)).record
         assert (first.title, first.tags, first.budget) == ("t", ["x"], 5)
         assert (first.attributes, first.state, first.version) == ({"a": 1}, "done", 2)
-        second = store.update_session(ADA, "s", SessionPatch(title=None, budget=None))
+        patch = SessionPatch(title=None, budget=None)
+        second = (store.update_session(ADA, "s", patch)).record
         assert (second.title, second.budget, second.tags) == (None, None, ["x"])
-        third = store.update_session(ADA, "s", SessionPatch(tags=[], attributes={}, title=""))
+        patch = SessionPatch(tags=[], attributes={}, title="")
+        third = (store.update_session(ADA, "s", patch)).record
         assert (third.tags, third.attributes, third.title, third.version) == ([], {}, "", 4)
         assert record_of(store) == third
 
     def test_model_source_and_end_reason_are_set_changed_and_taken_away(self, store: Store) -> None:
         store.create_session(ADA, NewSession(id="s", model="small"))
         patch = SessionPatch(source="web", end_reason="archive")
-        first = store.update_session(ADA, "s", patch)
+        first = (store.update_session(ADA, "s", patch)).record
         assert (first.model, first.source, first.end_reason) == ("small", "web", "archive")
         patch = SessionPatch(model="large", source=None, end_reason=None)
-        second = store.update_session(ADA, "s", patch)
+        second = (store.update_session(ADA, "s", patch)).record
         assert (second.model, second.source, second.end_reason) == ("large", None, None)
         assert record_of(store) == second
 
     def test_an_empty_patch_counts_as_a_change(self, store: Store) -> None:
         grow(store)
-        assert (store.update_session(ADA, "s", SessionPatch())).version == 2
+        assert (store.update_session(ADA, "s", SessionPatch())).record.version == 2
 
     def test_a_stale_version_is_refused_and_nothing_changes(self, store: Store) -> None:
         store.create_session(ADA, NewSession(id="s"))

@@ -29,15 +29,17 @@ from ....model import (
     Root,
     Search,
     SessionPage,
-    SessionPatch,
     SessionQuery,
     SessionRecord,
     Statistics,
+    UpdatedMessage,
+    UpdatedSession,
     Usage,
     UsageTotal,
 )
 from ....rules.codec import Packed
 from ....rules.query import Query
+from ..extras import DocumentWrite, Extras
 
 
 class AsyncSessionWork(Protocol):
@@ -49,11 +51,16 @@ class AsyncSessionWork(Protocol):
     async def find(self, owner: str, session: str) -> SessionRecord | None: ...
     @abstractmethod
     async def update(
-        self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
-    ) -> SessionRecord: ...
+        self, owner: str, session: str, expected_tip: str | Root | None, extras: Extras
+    ) -> UpdatedSession: ...
     @abstractmethod
     async def checkout(
-        self, owner: str, session: str, message: str | Root, expected_tip: str | Root | None
+        self,
+        owner: str,
+        session: str,
+        message: str | Root,
+        expected_tip: str | Root | None,
+        fences: Sequence[Fence],
     ) -> SessionRecord: ...
     @abstractmethod
     async def list_page(self, owner: str, query: SessionQuery) -> SessionPage: ...
@@ -78,11 +85,21 @@ class AsyncMessageWork(Protocol):
         batch: Sequence[Packed],
         parent: str | Root | None,
         expected_tip: str | Root | None,
+        extras: Extras,
     ) -> Appended: ...
     @abstractmethod
-    async def update(self, owner: str, session: str, message: Packed) -> Message: ...
+    async def update(
+        self,
+        owner: str,
+        session: str,
+        message: Packed,
+        expected_tip: str | Root | None,
+        extras: Extras,
+    ) -> UpdatedMessage: ...
     @abstractmethod
-    async def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted: ...
+    async def delete(
+        self, owner: str, session: str, ids: Sequence[str], fences: Sequence[Fence]
+    ) -> Deleted: ...
     @abstractmethod
     async def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]: ...
     @abstractmethod
@@ -100,12 +117,20 @@ class AsyncOverlayWork(Protocol):
 
     @abstractmethod
     async def add(
-        self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
+        self,
+        owner: str,
+        session: str,
+        new: NewOverlay,
+        id: str,
+        tokens: int,
+        fences: Sequence[Fence],
     ) -> Overlay: ...
     @abstractmethod
     async def in_force(self, owner: str, session: str) -> list[Overlay]: ...
     @abstractmethod
-    async def undo(self, owner: str, session: str, overlay: str) -> Overlay: ...
+    async def undo(
+        self, owner: str, session: str, overlay: str, fences: Sequence[Fence]
+    ) -> Overlay: ...
 
 
 class AsyncDocumentWork(Protocol):
@@ -114,15 +139,9 @@ class AsyncDocumentWork(Protocol):
     @abstractmethod
     async def find(self, owner: str, session: str | None, key: str) -> Document | None: ...
     @abstractmethod
-    async def put(
-        self,
-        owner: str,
-        session: str | None,
-        key: str,
-        value: bytes,
-        expected_version: int | None,
-        expires_in_us: int | None,
-    ) -> Document: ...
+    async def put(self, owner: str, session: str | None, new: DocumentWrite) -> Document: ...
+    @abstractmethod
+    async def put_all(self, owner: str, session: str, extras: Extras) -> dict[str, int]: ...
     @abstractmethod
     async def renew(
         self,

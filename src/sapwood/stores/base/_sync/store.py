@@ -13,6 +13,7 @@ from ....model import (
     Changes,
     Deleted,
     Document,
+    DocumentChange,
     Fence,
     Gap,
     Health,
@@ -33,6 +34,8 @@ from ....model import (
     SessionQuery,
     SessionRecord,
     Statistics,
+    UpdatedMessage,
+    UpdatedSession,
     Usage,
     UsageTotal,
 )
@@ -43,6 +46,7 @@ from ....rules.tokens import estimate_text
 from ....store._sync.admin import Progress, StoreAdmin
 from ....store._sync.contract import Store
 from ..append_request import Request
+from ..extras import DocumentWrite, Extras, checked_extras
 from .runner import Runner
 
 
@@ -81,12 +85,31 @@ class BaseStore(Store):
         patch: SessionPatch,
         *,
         expected_version: int | None = None,
-    ) -> SessionRecord:
+        expected_tip: str | Root | None = None,
+        fence: Fence | Sequence[Fence] | None = None,
+        documents: Sequence[DocumentChange] = (),
+    ) -> UpdatedSession:
         check.owner_and_session(owner, session)
         check.patch(patch)
-        check.version(expected_version)
+        check.given(check.place, expected_tip, "expected_tip")
+        extras = self._extras(fence, expected_version, documents, patch)
         return self._runner.write(
-            lambda unit: unit.sessions.update(owner, session, patch, expected_version)
+            lambda unit: unit.sessions.update(owner, session, expected_tip, extras)
+        )
+
+    def _extras(
+        self,
+        fence: Fence | Sequence[Fence] | None,
+        expected_version: int | None,
+        documents: Sequence[DocumentChange],
+        patch: SessionPatch | None,
+    ) -> Extras:
+        return checked_extras(
+            fence=fence,
+            expected_version=expected_version,
+            documents=documents,
+            patch=patch,
+            max_bytes=self.max_message_bytes,
         )
 
     def checkout(
@@ -96,12 +119,14 @@ class BaseStore(Store):
         message: str | Root,
         *,
         expected_tip: str | Root | None = None,
+        fence: Fence | Sequence[Fence] | None = None,
     ) -> SessionRecord:
         check.owner_and_session(owner, session)
         check.place(message, "message")
         check.given(check.place, expected_tip, "expected_tip")
+        fences = check.fences(fence)
         return self._runner.write(
-            lambda unit: unit.sessions.checkout(owner, session, message, expected_tip)
+            lambda unit: unit.sessions.checkout(owner, session, message, expected_tip, fences)
         )
 
     def list_sessions(self, owner: str, query: SessionQuery) -> SessionPage:
@@ -128,23 +153,52 @@ class BaseStore(Store):
         *,
         parent: str | Root | None = None,
         expected_tip: str | Root | None = None,
+        expected_version: int | None = None,
+        fence: Fence | Sequence[Fence] | None = None,
+        documents: Sequence[DocumentChange] = (),
+        patch: SessionPatch | None = None,
     ) -> Appended:
         check.owner_and_session(owner, session)
         batch = pack_all(messages, self._new_id, self.max_message_bytes)
         check.given(check.place, parent, "parent")
         check.given(check.place, expected_tip, "expected_tip")
-        return self._runner.append(Request(owner, session, batch, parent, expected_tip))
+        extras = self._extras(fence, expected_version, documents, patch)
+        request = Request(owner, session, batch, parent, expected_tip, extras)
+        return self._runner.append(request)
 
-    def update_message(self, owner: str, session: str, message: NewMessage) -> Message:
+    def update_message(
+        self,
+        owner: str,
+        session: str,
+        message: NewMessage,
+        *,
+        expected_version: int | None = None,
+        expected_tip: str | Root | None = None,
+        fence: Fence | Sequence[Fence] | None = None,
+        documents: Sequence[DocumentChange] = (),
+        patch: SessionPatch | None = None,
+    ) -> UpdatedMessage:
         check.owner_and_session(owner, session)
         check.has_id(message)
         packed = pack(message, self._new_id, self.max_message_bytes)
-        return self._runner.write(lambda unit: unit.messages.update(owner, session, packed))
+        check.given(check.place, expected_tip, "expected_tip")
+        extras = self._extras(fence, expected_version, documents, patch)
+        return self._runner.write(
+            lambda unit: unit.messages.update(owner, session, packed, expected_tip, extras)
+        )
 
-    def delete_messages(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
+    def delete_messages(
+        self,
+        owner: str,
+        session: str,
+        ids: Sequence[str],
+        *,
+        fence: Fence | Sequence[Fence] | None = None,
+    ) -> Deleted:
         check.owner_and_session(owner, session)
         check.message_ids(ids)
-        return self._runner.write(lambda unit: unit.messages.delete(owner, session, ids))
+        fences = check.fences(fence)
+        return self._runner.write(lambda unit: unit.messages.delete(owner, session, ids, fences))
 
     def find_messages(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
         check.owner_and_session(owner, session)
@@ -172,25 +226,38 @@ class BaseStore(Store):
         return self._runner.read(lambda unit: unit.messages.gaps(owner, session, leaf, after))
 
     def add_overlay(
-        self, owner: str, session: str, overlay: NewOverlay, *, fence: Fence | None = None
+        self,
+        owner: str,
+        session: str,
+        overlay: NewOverlay,
+        *,
+        fence: Fence | Sequence[Fence] | None = None,
     ) -> Overlay:
         check.owner_and_session(owner, session)
         check.new_overlay(overlay, self.max_message_bytes)
-        check.fence(fence)
+        fences = check.fences(fence)
         id = overlay.id or self._new_id()
         tokens = estimate_text(overlay.summary) if overlay.tokens is None else overlay.tokens
         return self._runner.write(
-            lambda unit: unit.overlays.add(owner, session, overlay, id, tokens, fence)
+            lambda unit: unit.overlays.add(owner, session, overlay, id, tokens, fences)
         )
 
     def list_overlays(self, owner: str, session: str) -> list[Overlay]:
         check.owner_and_session(owner, session)
         return self._runner.read(lambda unit: unit.overlays.in_force(owner, session))
 
-    def undo_overlay(self, owner: str, session: str, overlay: str) -> Overlay:
+    def undo_overlay(
+        self,
+        owner: str,
+        session: str,
+        overlay: str,
+        *,
+        fence: Fence | Sequence[Fence] | None = None,
+    ) -> Overlay:
         check.owner_and_session(owner, session)
         check.name(overlay, "overlay")
-        return self._runner.write(lambda unit: unit.overlays.undo(owner, session, overlay))
+        fences = check.fences(fence)
+        return self._runner.write(lambda unit: unit.overlays.undo(owner, session, overlay, fences))
 
     def find_document(self, owner: str, key: str, *, session: str | None = None) -> Document | None:
         check.document(owner, session, key)
@@ -205,16 +272,27 @@ class BaseStore(Store):
         session: str | None = None,
         expected_version: int | None = None,
         expires_in_s: float | None = None,
+        inherit: bool = True,
     ) -> Document:
         check.document(owner, session, key)
         check.document_value(value, self.max_message_bytes)
         check.version(expected_version)
+        check.instance(inherit, bool, "inherit")
         expires_in_us = check.expiry(expires_in_s, session, key)
-        return self._runner.write(
-            lambda unit: unit.documents.put(
-                owner, session, key, value, expected_version, expires_in_us
-            )
-        )
+        new = DocumentWrite(key, value, expected_version, expires_in_us, inherit)
+        return self._runner.write(lambda unit: unit.documents.put(owner, session, new))
+
+    def put_documents(
+        self,
+        owner: str,
+        session: str,
+        documents: Sequence[DocumentChange],
+        *,
+        fence: Fence | Sequence[Fence] | None = None,
+    ) -> dict[str, int]:
+        check.owner_and_session(owner, session)
+        extras = self._extras(fence, None, documents, None)
+        return self._runner.write(lambda unit: unit.documents.put_all(owner, session, extras))
 
     def renew_document(
         self,

@@ -31,15 +31,17 @@ from ....model import (
     Root,
     Search,
     SessionPage,
-    SessionPatch,
     SessionQuery,
     SessionRecord,
     Statistics,
+    UpdatedMessage,
+    UpdatedSession,
     Usage,
     UsageTotal,
 )
 from ....rules.codec import Packed
 from ....rules.query import Query
+from ..extras import DocumentWrite, Extras
 
 
 class SessionWork(Protocol):
@@ -51,11 +53,16 @@ class SessionWork(Protocol):
     def find(self, owner: str, session: str) -> SessionRecord | None: ...
     @abstractmethod
     def update(
-        self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
-    ) -> SessionRecord: ...
+        self, owner: str, session: str, expected_tip: str | Root | None, extras: Extras
+    ) -> UpdatedSession: ...
     @abstractmethod
     def checkout(
-        self, owner: str, session: str, message: str | Root, expected_tip: str | Root | None
+        self,
+        owner: str,
+        session: str,
+        message: str | Root,
+        expected_tip: str | Root | None,
+        fences: Sequence[Fence],
     ) -> SessionRecord: ...
     @abstractmethod
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage: ...
@@ -80,11 +87,21 @@ class MessageWork(Protocol):
         batch: Sequence[Packed],
         parent: str | Root | None,
         expected_tip: str | Root | None,
+        extras: Extras,
     ) -> Appended: ...
     @abstractmethod
-    def update(self, owner: str, session: str, message: Packed) -> Message: ...
+    def update(
+        self,
+        owner: str,
+        session: str,
+        message: Packed,
+        expected_tip: str | Root | None,
+        extras: Extras,
+    ) -> UpdatedMessage: ...
     @abstractmethod
-    def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted: ...
+    def delete(
+        self, owner: str, session: str, ids: Sequence[str], fences: Sequence[Fence]
+    ) -> Deleted: ...
     @abstractmethod
     def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]: ...
     @abstractmethod
@@ -102,12 +119,18 @@ class OverlayWork(Protocol):
 
     @abstractmethod
     def add(
-        self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
+        self,
+        owner: str,
+        session: str,
+        new: NewOverlay,
+        id: str,
+        tokens: int,
+        fences: Sequence[Fence],
     ) -> Overlay: ...
     @abstractmethod
     def in_force(self, owner: str, session: str) -> list[Overlay]: ...
     @abstractmethod
-    def undo(self, owner: str, session: str, overlay: str) -> Overlay: ...
+    def undo(self, owner: str, session: str, overlay: str, fences: Sequence[Fence]) -> Overlay: ...
 
 
 class DocumentWork(Protocol):
@@ -116,15 +139,9 @@ class DocumentWork(Protocol):
     @abstractmethod
     def find(self, owner: str, session: str | None, key: str) -> Document | None: ...
     @abstractmethod
-    def put(
-        self,
-        owner: str,
-        session: str | None,
-        key: str,
-        value: bytes,
-        expected_version: int | None,
-        expires_in_us: int | None,
-    ) -> Document: ...
+    def put(self, owner: str, session: str | None, new: DocumentWrite) -> Document: ...
+    @abstractmethod
+    def put_all(self, owner: str, session: str, extras: Extras) -> dict[str, int]: ...
     @abstractmethod
     def renew(
         self,

@@ -142,6 +142,7 @@ def _appended(state: LogState, work: Append, batch: Sequence[Packed]) -> list[Me
             role=it.role,
             parts=it.parts,
             metadata=it.metadata,
+            extra=it.extra,
             segment=segment,
             depth=depth,
             home=state.session,

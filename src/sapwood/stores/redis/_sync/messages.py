@@ -325,6 +325,7 @@ def _appended(
             role=it.role,
             parts=it.parts,
             metadata=it.metadata,
+            extra=it.extra,
             segment=segment,
             depth=depth,
             home=request.session,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....calls import AsyncAnswer
-from ....model import Document
-from ...base.refusals import renewed_until, stale_document
+from ....model import Document, Fence
+from ...base.extras import DocumentWrite, Extras
+from ...base.refusals import lease_lost, renewed_until, stale_document
 from ..rows import (
     DOCUMENT_EXPIRES_AT,
     DOCUMENT_VERSION,
@@ -47,12 +48,7 @@ class AsyncDocumentStatements(SubjectStatements[T]):
 
     @abstractmethod
     async def put(
-        self,
-        scope: DocumentScope,
-        key: str,
-        value: bytes,
-        expires_in_us: int | None,
-        replaced: Row | None,
+        self, scope: DocumentScope, new: DocumentWrite, value: bytes, replaced: Row | None
     ) -> Row:
         """Write a document under a version of its own, in place of another; return its row."""
 
@@ -88,24 +84,57 @@ class AsyncRelationalDocuments:
             return None
         return statements.document_of(found)
 
-    async def put(
-        self,
-        owner: str,
-        session: str | None,
-        key: str,
-        value: bytes,
-        expected_version: int | None,
-        expires_in_us: int | None,
-    ) -> Document:
+    async def put(self, owner: str, session: str | None, new: DocumentWrite) -> Document:
         """Create or replace a document."""
+        assert new.value is not None
         statements = self._dialect.documents
         scope, row = await self._place(owner, session, is_put=True)
-        found = await statements.lock(scope, key)
-        if expected_version is not None:
-            await self._refuse_stale(found, key, expected_version)
-        stored = await statements.put(scope, key, value, expires_in_us, found)
-        await self._renew_if_pins(row, key)
+        found = await self._lock(scope, new)
+        stored = await statements.put(scope, new, new.value, found)
+        await self._renew_if_pins(row, new.key)
         return statements.document_of(stored)
+
+    async def put_all(self, owner: str, session: str, extras: Extras) -> dict[str, int]:
+        """Put and delete some of a session's documents."""
+        row = await get_session(self._dialect, owner, session)
+        await refuse_lost(self._dialect, row, extras.fences)
+        return await self.write_all(row, extras.documents)
+
+    async def write_all(
+        self, session: SessionRow, documents: Sequence[DocumentWrite]
+    ) -> dict[str, int]:
+        """Put and delete documents of a session that is locked; return the version of each."""
+        statements = self._dialect.documents
+        scope = statements.scope_of(session)
+        versions: dict[str, int] = {}
+        for new in documents:
+            found = await self._lock(scope, new)
+            if new.value is not None:
+                stored = await statements.put(scope, new, new.value, found)
+                versions[new.key] = stored[DOCUMENT_VERSION]
+            else:
+                if found is not None:
+                    await statements.delete(scope, found)
+                versions[new.key] = 0
+        for new in documents:
+            await self._renew_if_pins(session, new.key)
+        return versions
+
+    async def versions(
+        self, session: SessionRow, documents: Sequence[DocumentWrite]
+    ) -> dict[str, int]:
+        """Return the versions of some of a session's documents as they are now."""
+        statements = self._dialect.documents
+        scope = statements.scope_of(session)
+        found = {it.key: await statements.find(scope, it.key) for it in documents}
+        return {key: 0 if row is None else row[DOCUMENT_VERSION] for key, row in found.items()}
+
+    async def _lock(self, scope: DocumentScope, new: DocumentWrite) -> Row | None:
+        """Return the row of a document that is to be changed, at the version that is expected."""
+        found = await self._dialect.documents.lock(scope, new.key)
+        if new.expected_version is not None:
+            await self._refuse_stale(found, new.key, new.expected_version)
+        return found
 
     async def renew(
         self, owner: str, session: str | None, key: str, expected_version: int, expires_in_us: int
@@ -128,9 +157,7 @@ class AsyncRelationalDocuments:
         """Delete a document; an expired one counts as not there."""
         statements = self._dialect.documents
         scope, row = await self._place(owner, session)
-        found = await statements.lock(scope, key)
-        if expected_version is not None:
-            await self._refuse_stale(found, key, expected_version)
+        found = await self._lock(scope, DocumentWrite(key, None, expected_version, None, True))
         if found is None:
             return False
         await statements.delete(scope, found)
@@ -168,6 +195,15 @@ class AsyncRelationalDocuments:
     async def _renew_if_pins(self, session: SessionRow | None, key: str) -> None:
         if session is not None and key == PINS_KEY and session.overlays:
             await self._dialect.sums.renew_context(session)
+
+
+async def refuse_lost(dialect: AsyncDialect, session: SessionRow, fences: Iterable[Fence]) -> None:
+    """Refuse a write of a session that is locked when one of its fences does not hold any more."""
+    scope = dialect.documents.scope_of(session)
+    for fence in fences:
+        found = await dialect.documents.lock(scope, fence.key)
+        if found is None or found[DOCUMENT_VERSION] != fence.version:
+            raise lease_lost(fence.key, session.id)
 
 
 async def find_pins(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....model import EntryRef, Fence, NewOverlay, Overlay
@@ -12,7 +12,6 @@ from ....rules.tree import Cover, Place, Span
 from ...base.refusals import (
     bad_snapshot,
     changed_since,
-    lease_lost,
     message_deleted,
     no_message,
     no_overlay,
@@ -22,7 +21,6 @@ from ...base.refusals import (
 )
 from ..position import bounds, pack_place, place_of
 from ..rows import (
-    DOCUMENT_VERSION,
     OVERLAY_FIRST,
     OVERLAY_LAST,
     OVERLAY_NUMBER,
@@ -33,6 +31,7 @@ from ..rows import (
     overlay_of,
 )
 from ..statements import SubjectStatements, T
+from .extras import get_open_session
 from .lookup import find_seen, get_pos, get_session
 
 if TYPE_CHECKING:
@@ -97,12 +96,16 @@ class AsyncRelationalOverlays:
         self._dialect = dialect
 
     async def add(
-        self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
+        self,
+        owner: str,
+        session: str,
+        new: NewOverlay,
+        id: str,
+        tokens: int,
+        fences: Sequence[Fence],
     ) -> Overlay:
         """Put an overlay over a range."""
-        row = await get_session(self._dialect, owner, session)
-        if fence is not None:
-            await self._refuse_if_lost(row, fence)
+        row = await get_open_session(self._dialect, owner, session, fences)
         leaf = row.tip if new.leaf is None else await get_pos(self._dialect, row, new.leaf)
         begin, end = await self._end(row, new.first), await self._end(row, new.last)
         if begin.first.depth > end.last.depth:
@@ -132,9 +135,11 @@ class AsyncRelationalOverlays:
         rows = await self._dialect.overlays.in_force(row)
         return [self._dialect.overlays.overlay_of(found) for found in rows]
 
-    async def undo(self, owner: str, session: str, overlay: str) -> Overlay:
+    async def undo(
+        self, owner: str, session: str, overlay: str, fences: Sequence[Fence]
+    ) -> Overlay:
         """Take an overlay out of force, also one that is damaged: what it covers is not."""
-        row = await get_session(self._dialect, owner, session)
+        row = await get_open_session(self._dialect, owner, session, fences)
         found = await self._find(row, overlay)
         await self._dialect.overlays.remove(row, found)
         await self._dialect.sums.renew_context(row._replace(overlays=row.overlays - 1))
@@ -145,12 +150,6 @@ class AsyncRelationalOverlays:
         if found is None:
             raise no_overlay(row.id, id)
         return found
-
-    async def _refuse_if_lost(self, row: SessionRow, fence: Fence) -> None:
-        documents = self._dialect.documents
-        found = await documents.find(documents.scope_of(row), fence.key)
-        if found is None or found[DOCUMENT_VERSION] != fence.version:
-            raise lease_lost(fence.key, row.id)
 
     async def _refuse_order(
         self, row: SessionRow, leaf: int, first: _CoveredEnd, last: _CoveredEnd

@@ -9,11 +9,31 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ....errors import StoreCorruptError
-from ....model import Appended, ChangeKind, Deleted, Gap, History, Leaf, Message, Read, Root
+from ....model import (
+    Appended,
+    ChangeKind,
+    Deleted,
+    Fence,
+    Gap,
+    History,
+    Leaf,
+    Message,
+    Read,
+    Root,
+    UpdatedMessage,
+)
 from ....rules.append_plan import KnownMessage, plan_append
 from ....rules.codec import Packed
 from ....rules.tree import Span
-from ...base.refusals import delete_inherited, edit_inherited, no_message, path_full
+from ...base.append_request import Request
+from ...base.extras import NO_EXTRAS, Extras
+from ...base.refusals import (
+    delete_inherited,
+    edit_inherited,
+    no_message,
+    path_full,
+    session_closed,
+)
 from ..position import MAX_DEPTH, public
 from ..rows import (
     BODY,
@@ -30,6 +50,8 @@ from ..rows import (
     written,
 )
 from ..statements import SubjectStatements, T
+from .documents import RelationalDocuments, refuse_lost
+from .extras import get_open_session, refuse_by_extras, write_extras
 from .lookup import find_seen, get_pos, get_session
 from .read import read_path
 
@@ -162,9 +184,11 @@ class RelationalMessages:
         batch: Sequence[Packed],
         parent: str | Root | None,
         expected_tip: str | Root | None,
+        extras: Extras,
     ) -> Appended:
         """Append a batch."""
-        return append_planned(self._dialect, owner, session, batch, parent, expected_tip)
+        request = Request(owner, session, batch, parent, expected_tip, extras)
+        return append_planned(self._dialect, request)
 
     def read(self, owner: str, session: str, query: Read) -> History:
         """Read a path."""
@@ -183,9 +207,18 @@ class RelationalMessages:
                 )
         return [messages[live[id]] if id in live else None for id in ids]
 
-    def update(self, owner: str, session: str, message: Packed) -> Message:
+    def update(
+        self,
+        owner: str,
+        session: str,
+        message: Packed,
+        expected_tip: str | Root | None,
+        extras: Extras,
+    ) -> UpdatedMessage:
         """Replace a message's content."""
-        row = get_session(self._dialect, owner, session, Touches.CHANGES)
+        dialect, touches = self._dialect, Touches.CHANGES
+        row = get_open_session(dialect, owner, session, touches=touches)
+        refuse_by_extras(dialect, row, expected_tip, extras)
         seen = find_seen(self._dialect, row, message.id)
         if seen is None or not seen.is_live:
             raise no_message(session, message.id)
@@ -194,11 +227,16 @@ class RelationalMessages:
         statements = self._dialect.messages
         tokens = statements.rewrite(row, seen.pos, message)
         statements.note(row, {seen.pos: message.tokens - tokens}, ChangeKind.UPDATE)
-        return (self._messages_at(row, [seen.pos]))[seen.pos]
+        versions = write_extras(dialect, owner, session, extras)
+        changed = (self._messages_at(row, [seen.pos]))[seen.pos]
+        return UpdatedMessage(message=changed, documents=versions)
 
-    def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
+    def delete(
+        self, owner: str, session: str, ids: Sequence[str], fences: Sequence[Fence]
+    ) -> Deleted:
         """Erase messages."""
         row = get_session(self._dialect, owner, session, Touches.CHANGES)
+        refuse_lost(self._dialect, row, fences)
         seen = self._dialect.lookup.find_all_seen(row, ids)
         self._refuse_wrong(row, ids, seen)
         doomed = {id: seen[id] for id in ids if seen[id].is_live}
@@ -272,15 +310,9 @@ class RelationalMessages:
         return [found[pos] for pos in positions]
 
 
-def append_planned(
-    dialect: Dialect,
-    owner: str,
-    session: str,
-    batch: Sequence[Packed],
-    parent: str | Root | None,
-    expected_tip: str | Root | None,
-) -> Appended:
+def append_planned(dialect: Dialect, request: Request) -> Appended:
     """Append a batch, looking before each step."""
+    owner, session, batch, parent, expected_tip, extras = request
     row = get_session(dialect, owner, session, Touches.APPENDS)
     statements = dialect.messages
     asked = [it.id for it in batch if statements.may_have_landed or not it.is_ours]
@@ -296,18 +328,25 @@ def append_planned(
     landed = sum(it.is_ours for it in batch[: plan.known])
     new = batch[plan.known :]
     if not new:
-        return Appended(messages=messages, written=landed, tip=tip)
+        known_versions = RelationalDocuments(dialect).versions(row, extras.documents)
+        return Appended(messages=messages, written=landed, tip=tip, documents=known_versions)
+    if row.closed:
+        raise session_closed(session)
+    refuse_by_extras(dialect, row, None, extras)
     pos = row.tip if plan.parent is None else get_pos(dialect, row, plan.parent)
     if (pos & MAX_DEPTH) + len(new) > MAX_DEPTH:
         raise path_full(MAX_DEPTH)
     now = dialect.now()
     first, context = statements.write_after(row, pos, new, now)
+    versions = write_extras(dialect, owner, session, extras)
     return Appended(
         messages=messages + written(new, row.id, first, now),
         written=landed + len(new),
         tip=new[-1].id,
-        context_tokens=context,
-        stamp=(row.version, row.created_at),
+        documents=versions,
+        # What comes along may change the record, and pins what is shown.
+        context_tokens=context if extras is NO_EXTRAS else None,
+        stamp=(row.version, row.created_at) if extras is NO_EXTRAS else None,
     )
 
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....model import EntryRef, Fence, NewOverlay, Overlay
@@ -14,7 +14,6 @@ from ....rules.tree import Cover, Place, Span
 from ...base.refusals import (
     bad_snapshot,
     changed_since,
-    lease_lost,
     message_deleted,
     no_message,
     no_overlay,
@@ -24,7 +23,6 @@ from ...base.refusals import (
 )
 from ..position import bounds, pack_place, place_of
 from ..rows import (
-    DOCUMENT_VERSION,
     OVERLAY_FIRST,
     OVERLAY_LAST,
     OVERLAY_NUMBER,
@@ -35,6 +33,7 @@ from ..rows import (
     overlay_of,
 )
 from ..statements import SubjectStatements, T
+from .extras import get_open_session
 from .lookup import find_seen, get_pos, get_session
 
 if TYPE_CHECKING:
@@ -97,12 +96,16 @@ class RelationalOverlays:
         self._dialect = dialect
 
     def add(
-        self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
+        self,
+        owner: str,
+        session: str,
+        new: NewOverlay,
+        id: str,
+        tokens: int,
+        fences: Sequence[Fence],
     ) -> Overlay:
         """Put an overlay over a range."""
-        row = get_session(self._dialect, owner, session)
-        if fence is not None:
-            self._refuse_if_lost(row, fence)
+        row = get_open_session(self._dialect, owner, session, fences)
         leaf = row.tip if new.leaf is None else get_pos(self._dialect, row, new.leaf)
         begin, end = self._end(row, new.first), self._end(row, new.last)
         if begin.first.depth > end.last.depth:
@@ -132,9 +135,9 @@ class RelationalOverlays:
         rows = self._dialect.overlays.in_force(row)
         return [self._dialect.overlays.overlay_of(found) for found in rows]
 
-    def undo(self, owner: str, session: str, overlay: str) -> Overlay:
+    def undo(self, owner: str, session: str, overlay: str, fences: Sequence[Fence]) -> Overlay:
         """Take an overlay out of force, also one that is damaged: what it covers is not."""
-        row = get_session(self._dialect, owner, session)
+        row = get_open_session(self._dialect, owner, session, fences)
         found = self._find(row, overlay)
         self._dialect.overlays.remove(row, found)
         self._dialect.sums.renew_context(row._replace(overlays=row.overlays - 1))
@@ -145,12 +148,6 @@ class RelationalOverlays:
         if found is None:
             raise no_overlay(row.id, id)
         return found
-
-    def _refuse_if_lost(self, row: SessionRow, fence: Fence) -> None:
-        documents = self._dialect.documents
-        found = documents.find(documents.scope_of(row), fence.key)
-        if found is None or found[DOCUMENT_VERSION] != fence.version:
-            raise lease_lost(fence.key, row.id)
 
     def _refuse_order(
         self, row: SessionRow, leaf: int, first: _CoveredEnd, last: _CoveredEnd

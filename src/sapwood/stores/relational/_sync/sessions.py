@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from msgspec.structs import asdict
 
 from ....model import (
     EdgeKind,
+    Fence,
     NewSession,
     Root,
     SessionPage,
@@ -21,12 +22,16 @@ from ....model import (
     SessionQuery,
     SessionRecord,
     Statistics,
+    UpdatedSession,
 )
 from ....rules.append_plan import refuse_stale_tip
-from ....rules.codec import encode_json
+from ....rules.codec import decode_json, encode_json
+from ....rules.merge import merge_json
+from ...base.extras import Extras
 from ...base.refusals import bad_listing_cursor, no_session, refuse_stale_session, session_exists
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
 from ..statements import SubjectStatements, T
+from .extras import get_open_session, refuse_by_extras, write_extras
 from .fork import fork_session
 from .lookup import get_pos, get_session
 
@@ -97,8 +102,30 @@ class SessionStatements(SubjectStatements[T]):
         """
 
     @abstractmethod
-    def change(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
-        """Write columns of a profile, maybe none, and count that in the session's version."""
+    def change(self, session: SessionRow, columns: Mapping[str, Any], closed: bool | None) -> None:
+        """Write columns of a profile, maybe none, and count that in the session's version.
+
+        With `closed`, the session is closed or opened.
+        """
+
+    @abstractmethod
+    def attributes(self, session: SessionRow) -> bytes:
+        """Return a session's attributes, as they are held."""
+
+    def patch(self, session: SessionRow, patch: SessionPatch) -> None:
+        """Change a session's record, and count that in its version."""
+        given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
+        closed, merge = given.pop("closed", None), given.pop("merge", None)
+        if merge is not None:
+            held = decode_json(self.attributes(session), f"session {session.id!r}")
+            given["attributes"] = merge_json(held, merge)
+        if "title" in given:
+            given["title"] = self.pack_title(given["title"])
+        if "tags" in given:
+            given["tags"] = self.pack_tags(given["tags"])
+        if "attributes" in given:
+            given["attributes"] = encode_json(given["attributes"], "attributes")
+        self.change(session, given, closed)
 
     @abstractmethod
     def place(self, session: SessionRow) -> None:
@@ -221,30 +248,24 @@ class RelationalSessions:
         return found
 
     def update(
-        self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
-    ) -> SessionRecord:
-        """Change a session's record."""
+        self, owner: str, session: str, expected_tip: str | Root | None, extras: Extras
+    ) -> UpdatedSession:
+        """Change a session's record, and some of its documents."""
         row = get_session(self._dialect, owner, session)
-        refuse_stale_session(session, row.version, expected_version)
-        self._statements.change(row, self._columns(patch))
-        return self._get(owner, session)
-
-    def _columns(self, patch: SessionPatch) -> dict[str, Any]:
-        """Return the columns of a profile that a patch changes."""
-        changed = {name: value for name, value in asdict(patch).items() if value is not UNSET}
-        if patch.title is not UNSET:
-            changed["title"] = self._statements.pack_title(patch.title)
-        if patch.tags is not UNSET:
-            changed["tags"] = self._statements.pack_tags(patch.tags)
-        if patch.attributes is not UNSET:
-            changed["attributes"] = encode_json(patch.attributes, "attributes")
-        return changed
+        refuse_by_extras(self._dialect, row, expected_tip, extras)
+        versions = write_extras(self._dialect, owner, session, extras)
+        return UpdatedSession(record=self._get(owner, session), documents=versions)
 
     def checkout(
-        self, owner: str, session: str, message: str | Root, expected_tip: str | Root | None
+        self,
+        owner: str,
+        session: str,
+        message: str | Root,
+        expected_tip: str | Root | None,
+        fences: Sequence[Fence],
     ) -> SessionRecord:
         """Move the tip."""
-        row = get_session(self._dialect, owner, session)
+        row = get_open_session(self._dialect, owner, session, fences)
         if expected_tip is not None:
             refuse_stale_tip(self._dialect.lookup.id_at(row, row.tip), expected_tip)
         tip = get_pos(self._dialect, row, message)

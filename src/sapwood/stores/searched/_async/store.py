@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
@@ -91,6 +91,7 @@ class AsyncDelegatingStore(AsyncStore):
     undo_overlay = PassedCall(AsyncStore.undo_overlay)
     find_document = PassedCall(AsyncStore.find_document)
     put_document = PassedCall(AsyncStore.put_document)
+    put_documents = PassedCall(AsyncStore.put_documents)
     renew_document = PassedCall(AsyncStore.renew_document)
     delete_document = PassedCall(AsyncStore.delete_document)
     list_documents = PassedCall(AsyncStore.list_documents)
@@ -141,14 +142,26 @@ class AsyncSearchedStore(AsyncDelegatingStore):
         return record
 
     async def add_overlay(
-        self, owner: str, session: str, overlay: NewOverlay, *, fence: Fence | None = None
+        self,
+        owner: str,
+        session: str,
+        overlay: NewOverlay,
+        *,
+        fence: Fence | Sequence[Fence] | None = None,
     ) -> Overlay:
         added = await self._store.add_overlay(owner, session, overlay, fence=fence)
         await self._summarise(owner, session)
         return added
 
-    async def undo_overlay(self, owner: str, session: str, overlay: str) -> Overlay:
-        undone = await self._store.undo_overlay(owner, session, overlay)
+    async def undo_overlay(
+        self,
+        owner: str,
+        session: str,
+        overlay: str,
+        *,
+        fence: Fence | Sequence[Fence] | None = None,
+    ) -> Overlay:
+        undone = await self._store.undo_overlay(owner, session, overlay, fence=fence)
         await self._summarise(owner, session)
         return undone
 

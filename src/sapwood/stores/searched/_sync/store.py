@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
@@ -93,6 +93,7 @@ class DelegatingStore(Store):
     undo_overlay = PassedCall(Store.undo_overlay)
     find_document = PassedCall(Store.find_document)
     put_document = PassedCall(Store.put_document)
+    put_documents = PassedCall(Store.put_documents)
     renew_document = PassedCall(Store.renew_document)
     delete_document = PassedCall(Store.delete_document)
     list_documents = PassedCall(Store.list_documents)
@@ -143,14 +144,26 @@ class SearchedStore(DelegatingStore):
         return record
 
     def add_overlay(
-        self, owner: str, session: str, overlay: NewOverlay, *, fence: Fence | None = None
+        self,
+        owner: str,
+        session: str,
+        overlay: NewOverlay,
+        *,
+        fence: Fence | Sequence[Fence] | None = None,
     ) -> Overlay:
         added = self._store.add_overlay(owner, session, overlay, fence=fence)
         self._summarise(owner, session)
         return added
 
-    def undo_overlay(self, owner: str, session: str, overlay: str) -> Overlay:
-        undone = self._store.undo_overlay(owner, session, overlay)
+    def undo_overlay(
+        self,
+        owner: str,
+        session: str,
+        overlay: str,
+        *,
+        fence: Fence | Sequence[Fence] | None = None,
+    ) -> Overlay:
+        undone = self._store.undo_overlay(owner, session, overlay, fence=fence)
         self._summarise(owner, session)
         return undone
 
