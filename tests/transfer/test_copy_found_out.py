@@ -73,10 +73,10 @@ class Lying(MemoryStore):
     def update_session(self, owner: str, session: str, *args: Any, **options: Any) -> Any:
         return self.find_session(owner, session)
 
-    def update_message(self, owner: str, session: str, message: NewMessage) -> Any:
+    def update_message(self, owner: str, session: str, message: NewMessage, **options: Any) -> Any:
         return self.find_messages(owner, session, [message.id or ""])[0]
 
-    def delete_messages(self, owner: str, session: str, ids: Any) -> Any:
+    def delete_messages(self, owner: str, session: str, ids: Any, **options: Any) -> Any:
         return None if self.lie == "gap" else super().delete_messages(owner, session, ids)
 
     def read(self, owner: str, session: str, query: Read) -> Any:

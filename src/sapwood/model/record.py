@@ -18,6 +18,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     updated_us: int
     expires_us: int | None
+    inherit: bool = True
+    """Whether forks of its session get a copy of it."""
 
     @property
     def expires_at(self) -> datetime | None:

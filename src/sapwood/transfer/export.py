@@ -187,7 +187,7 @@ def tip_of(record: SessionRecord) -> str | None:
 def document_lines(store: Store, owner: str, session: str | None) -> Iterator[DocumentLine]:
     """Yield the documents that stay."""
     for document in lasting_documents(store, owner, session):
-        yield DocumentLine(key=document.key, value=document.value)
+        yield DocumentLine(key=document.key, value=document.value, inherit=document.inherit)
 
 
 def _message_line(message: Message, parent: str | None) -> MessageLine:
@@ -200,6 +200,7 @@ def _message_line(message: Message, parent: str | None) -> MessageLine:
         tokens=message.tokens,
         created_us=message.created_us,
         home=message.home,
+        extra=message.extra,
     )
 
 

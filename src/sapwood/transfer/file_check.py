@@ -53,6 +53,8 @@ class SessionPlan:
     """An import that was cut off has written to it."""
     is_unfinished: bool = False
     """An import that was cut off created it: what it lacks or has too much is put right."""
+    is_closed: bool = False
+    """The stored session takes no messages or overlays."""
     tip: str | None = None
     """The stored tip; None is the root."""
     is_tip_left: bool = False
@@ -169,6 +171,7 @@ class _FileCheck:
         mark = self._mark = find_mark(self._store, self._owner, record)
         return SessionPlan(
             exists=True,
+            is_closed=record.closed,
             tip=tip_of(record),
             stored_overlays={it.id: it.summary for it in overlays},
             has_mark=mark is not None,
@@ -234,6 +237,8 @@ class _FileCheck:
         stored = self._now.stored_overlays.get(line.id)
         if stored is not None and stored != line.summary:
             self._add_conflict(number, f"overlay {line.id!r} has another summary in the store")
+        if stored is None and self._now.is_closed:
+            self._add_conflict(number, f"overlay {line.id!r} {_NOT_TAKEN}")
 
     def _end(self) -> None:
         """Finish a session: all that it has was seen."""
@@ -260,6 +265,8 @@ class _FileCheck:
         found = stored.find_with_parents(lines)
         for it, line in zip(waiting, lines, strict=True):
             what = _difference(stored, line, found)
+            if not what and self._now.is_closed and line.id not in found:
+                what = _NOT_TAKEN
             if what:
                 self._add_conflict(it.number, f"message {line.id!r} {what}")
 
@@ -272,6 +279,9 @@ class _FileCheck:
         if self._conflicts:
             shown = first_few(self._conflicts)
             raise MessageConflictError(f"nothing was written, what is stored differs: {shown}")
+
+
+_NOT_TAKEN = "is not in the store, where the session is closed: reopen it first"
 
 
 def _difference(stored: NamedSession, line: MessageLine, found: MessagesById) -> str:

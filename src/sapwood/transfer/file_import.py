@@ -18,7 +18,7 @@ from ..errors import (
     StaleTipError,
     StaleVersionError,
 )
-from ..model import ROOT, Edge, NewMessage, Root, SessionRecord
+from ..model import ROOT, Edge, NewMessage, Root, SessionPatch, SessionRecord
 from ..store import Store
 from .export import tip_of
 from .file_check import ImportPlan, SessionPlan, check_file
@@ -149,7 +149,12 @@ class _FileImport:
         version = None if is_ours else 0
         try:
             self._store.put_document(
-                self._owner, line.key, line.value, session=session, expected_version=version
+                self._owner,
+                line.key,
+                line.value,
+                session=session,
+                expected_version=version,
+                inherit=line.inherit,
             )
         except StaleVersionError:
             stored = self._store.find_document(self._owner, line.key, session=session)
@@ -260,11 +265,17 @@ class _FileImport:
             else:
                 putter.put_where_they_fit()
         self._delete_gaps(self._line.id, self._plan.awaited)
-        self._writer.leave(self._line.tip)
+        if not self._now.is_closed:
+            self._writer.leave(self._line.tip)
+            self._close_if_ours(self._line)
         if self._is_marked:
             drop_mark(self._store, self._owner, self._line.id)
         self._line = self._writer = None
         self._progress()
+
+    def _close_if_ours(self, line: SessionLine) -> None:
+        if line.closed and self._now.is_ours:
+            self._store.update_session(self._owner, line.id, SessionPatch(closed=True))
 
     def _delete_gaps(self, session: str, awaited: Container[str] = ()) -> None:
         """Delete what stands in the place of gaps, but for what an overlay of a fork awaits."""

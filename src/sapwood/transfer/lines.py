@@ -77,6 +77,7 @@ class SessionLine(_LineBase, frozen=True, kw_only=True, tag="session"):
     created_us: int
     active_us: int
     version: int
+    closed: bool = False
 
 
 class DocumentLine(_LineBase, frozen=True, kw_only=True, tag="document"):
@@ -84,6 +85,7 @@ class DocumentLine(_LineBase, frozen=True, kw_only=True, tag="document"):
 
     key: str
     value: bytes
+    inherit: bool = True
 
 
 class MessageLine(_LineBase, frozen=True, kw_only=True, tag="message"):
@@ -97,6 +99,7 @@ class MessageLine(_LineBase, frozen=True, kw_only=True, tag="message"):
     tokens: int
     created_us: int
     home: str | None
+    extra: dict[str, Any] = {}
 
 
 class GapLine(_LineBase, frozen=True, kw_only=True, tag="gap"):
@@ -261,6 +264,7 @@ def new_place(line: PlaceLine) -> NewMessage:
         metadata=line.metadata,
         tokens=line.tokens,
         created_us=line.created_us,
+        extra=line.extra,
     )
 
 

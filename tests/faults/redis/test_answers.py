@@ -82,7 +82,7 @@ CALLS: dict[str, Callable[[RedisStore], Any]] = {
     "put": lambda it: it.put_document(ADA, "k", b"v", session="s", expected_version=0),
     "put for the owner": lambda it: it.put_document(ADA, "k", b"v", expected_version=0),
     "update": lambda it: (
-        it.update_session(ADA, "s", SessionPatch(title="t"), expected_version=1).version
+        it.update_session(ADA, "s", SessionPatch(title="t"), expected_version=1).record.version
     ),
     "count": lambda it: it.add_usage(ADA, "s", Usage(id="u", model="m")),
     "delete": lambda it: it.delete_session(ADA, "s"),

@@ -105,7 +105,7 @@ def test_what_is_edited_while_a_session_is_told_of_is_told_as_it_is(
         other.update_message(ADA, "s", say("m1", f"edit {next(edits)}"))
 
     store.log.before("get", edit, one)
-    assert store.update_session(ADA, "s", SessionPatch(title="t")).title == "t"
+    assert store.update_session(ADA, "s", SessionPatch(title="t")).record.title == "t"
     store.log.before("get", edit, one)
     [listed] = store.list_sessions(ADA, SessionQuery()).sessions
     assert listed == other.find_session(ADA, "s")

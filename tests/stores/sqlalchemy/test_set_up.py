@@ -91,7 +91,7 @@ def test_a_column_of_the_users_own_is_not_taken_over(file: Engine) -> None:
     assert names & {"data", "Source", "attributes", "model"} == {"data", "Source"}
     mapped = {"profile": {"source": "origin"}}
     with SqlAlchemyStore(file, new_id=new_id, columns=mapped) as again:
-        record = again.update_session(ADA, "s", SessionPatch(source="cli"))
+        record = again.update_session(ADA, "s", SessionPatch(source="cli")).record
         assert (record.attributes, record.source) == ({"k": 1}, "cli")
 
 

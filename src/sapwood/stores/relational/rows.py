@@ -51,7 +51,7 @@ CONTEXT_IN_RECORD, TITLE_IN_RECORD, TAGS_IN_RECORD = 4, 9, 11
 # An overlay: number, id, first, last, tokens, covered_tokens, created_by, created_at, metadata,
 # summary; maybe more.
 OVERLAY_NUMBER, OVERLAY_ID, OVERLAY_FIRST, OVERLAY_LAST, OVERLAY_TOKENS = range(5)
-# A document: version, key, updated_at, expires_at, value; maybe more.
+# A document: version, key, updated_at, expires_at, value, inherit; maybe more.
 DOCUMENT_VERSION, DOCUMENT_KEY, DOCUMENT_UPDATED_AT, DOCUMENT_EXPIRES_AT, DOCUMENT_VALUE = range(5)
 
 
@@ -231,9 +231,14 @@ def summary_text(summary: bytes, id: str) -> str:
 
 def document_of(row: Row) -> Document:
     """Return the document of a row."""
-    version, key, updated_at, expires_at, value = row
+    version, key, updated_at, expires_at, value, inherit = row
     return Document(
-        key=key, value=value, version=version, updated_us=updated_at, expires_us=expires_at
+        key=key,
+        value=value,
+        version=version,
+        updated_us=updated_at,
+        expires_us=expires_at,
+        inherit=bool(inherit),
     )
 
 

@@ -7,6 +7,7 @@ from ...model import Document
 from ..base.extras import DocumentWrite
 from ..relational._sync.documents import DocumentStatements
 from ..relational.rows import DOCUMENT_VERSION, DocumentScope, Row
+from ..relational.rows import document_of as relational_document_of
 from .checksum import checksum
 from .connection import Connection
 from .feed import note_erasure_apart
@@ -15,7 +16,7 @@ KEPT_EXPIRED_US = 24 * 3600 * 1_000_000
 """Whoever held a lease may still write, and renew it, while nobody else has taken it."""
 DOCUMENTS_IN_A_CHUNK = 100
 
-DOCUMENT_COLUMNS = "version, key, updated_at, expires_at, value, checksum"
+DOCUMENT_COLUMNS = "version, key, updated_at, expires_at, value, inherit, checksum"
 FIND_DOCUMENT = (
     f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key = ?"
 )
@@ -92,11 +93,10 @@ class ExpiredDocuments:
 
 def document_of(row: Row) -> Document:
     """Return the document of a row; one that is not as it was written is an error."""
-    version, key, updated_at, expires_at, value, kept = row
+    *content, kept = row
+    _, key, updated_at, _, value, _ = content
     if checksum((key, updated_at, value)) != kept:
         raise StoreCorruptError(
             f"document {key!r} is not as it was written: put it again, or take it from a backup"
         )
-    return Document(
-        key=key, value=value, version=version, updated_us=updated_at, expires_us=expires_at
-    )
+    return relational_document_of(tuple(content))

@@ -21,7 +21,7 @@ from .usage import compare_usage
 OnMessages = Callable[[int], None]
 DifferenceFound = tuple[DifferenceKind | None, str]
 
-RECORD_FIELDS = SessionPatch.__struct_fields__
+RECORD_FIELDS = tuple(it for it in SessionPatch.__struct_fields__ if it != "merge")
 FIRST_ENTRIES = 32
 MOST_ENTRIES = 500
 PAGE_BYTES = 4 * 1024 * 1024
@@ -86,10 +86,10 @@ class Comparison:
         wanted = self._source.documents
         there = {it.key: it for it in lasting_documents(*self._stored)}
         self._versions = {key: it.version for key, it in there.items()}
-        for key, value in wanted.items():
+        for key, line in wanted.items():
             if key not in there:
                 self.differences.add(DifferenceKind.MISSING, f"document {key!r} is missing")
-            elif there[key].value != value:
+            elif (there[key].value, there[key].inherit) != (line.value, line.inherit):
                 self.differences.add(DifferenceKind.CHANGED, f"document {key!r} is another")
         for key in there.keys() - wanted.keys():
             self.differences.add(DifferenceKind.CHANGED, f"document {key!r} is not in the source")
@@ -138,7 +138,7 @@ class Comparison:
             return DifferenceKind.APART, "follows another message"
         if message.created_us != line.created_us:
             return DifferenceKind.APART, "has another time"
-        fields = ("role", "parts", "metadata", "tokens")
+        fields = ("role", "parts", "metadata", "tokens", "extra")
         other = [
             name for name in fields if not is_same(getattr(message, name), getattr(line, name))
         ]

@@ -224,9 +224,13 @@ class SessionUpdater:
         self._delete_doomed()
         add_missing_usage(self._stored, self._source.usage)
         self._follow_tip()
+        if self._source.line.closed:
+            self._store.update_session(self._owner, self._name, SessionPatch(closed=True))
 
     def _follow_record(self, record: SessionRecord, line: SessionLine) -> None:
+        """Follow the record, all but that it is closed: it is open while it is written to."""
         pairs = {name: (getattr(line, name), getattr(record, name)) for name in RECORD_FIELDS}
+        pairs["closed"] = (False, record.closed)
         changed = {
             name: wanted for name, (wanted, had) in pairs.items() if not is_same(wanted, had)
         }
@@ -235,10 +239,10 @@ class SessionUpdater:
 
     def _follow_documents(self) -> None:
         store, owner, name = self._stored
-        there = {it.key: it.value for it in lasting_documents(*self._stored)}
-        for key, value in self._source.documents.items():
-            if there.get(key) != value:
-                store.put_document(owner, key, value, session=name)
+        there = {it.key: (it.value, it.inherit) for it in lasting_documents(*self._stored)}
+        for key, line in self._source.documents.items():
+            if there.get(key) != (line.value, line.inherit):
+                store.put_document(owner, key, line.value, session=name, inherit=line.inherit)
         for key in there.keys() - self._source.documents.keys():
             store.delete_document(owner, key, session=name)
 
@@ -256,8 +260,8 @@ class SessionUpdater:
             return self._is_gap_there(line, message)
         if message is None:
             return False
-        wanted = (line.role, line.parts, line.metadata, line.tokens)
-        here = (message.role, message.parts, message.metadata, message.tokens)
+        wanted = (line.role, line.parts, line.metadata, line.tokens, line.extra)
+        here = (message.role, message.parts, message.metadata, message.tokens, message.extra)
         if not is_same(wanted, here):
             self._update(line)
         return True

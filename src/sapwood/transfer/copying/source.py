@@ -42,14 +42,14 @@ class SessionSource:
         first = self._next()
         assert isinstance(first, SessionLine)
         self.line = first
-        self.documents: dict[str, bytes] = {}
+        self.documents: dict[str, DocumentLine] = {}
         self.overlays: list[OverlayLine] = []
         self.usage: list[UsageTotal] = []
         """These two are known when all messages were read."""
         self.messages = 0
         self._ahead = self._next()
         while isinstance(self._ahead, DocumentLine):
-            self.documents[self._ahead.key] = self._ahead.value
+            self.documents[self._ahead.key] = self._ahead
             self._ahead = self._next()
 
     @property

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class DocumentStatements(SubjectStatements[T]):
-    """Statements about documents. A row begins with version, key, updated_at, expires_at, value."""
+    """Statements about documents. A row is described in `relational.rows`."""
 
     def scope_of(self, session: SessionRow) -> DocumentScope:
         """Return the scope of a session's documents."""
