@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from sapwood.errors import SapwoodError
-from sapwood.model import ROOT
+from sapwood.model import ROOT, SessionPatch
 from sapwood.store import Store
 from sapwood.testing.makers import ADA, cover, fork_of, say
 
@@ -27,6 +27,10 @@ OPS = st.tuples(
             "update",
             "delete",
             "put",
+            "own",
+            "close",
+            "open",
+            "open",
             "pin",
             "remove",
             "clear",
@@ -48,7 +52,9 @@ def act(store: Store, number: int, op: tuple[str, int, int, int]) -> None:
     two = seen[c % len(seen)] if seen else ROOT
     calls: dict[str, Any] = {
         "append": lambda: store.append(ADA, session, [say(f"m{number}"), say(f"n{number}")]),
-        "branch": lambda: store.append(ADA, session, [say(f"m{number}", tokens=7)], parent=one),
+        "branch": lambda: store.append(
+            ADA, session, [say(f"m{number}", tokens=7, extra={"n": number})], parent=one
+        ),
         "cover": lambda: store.add_overlay(
             ADA, session, cover(str(one), str(two), id=f"o{number}", leaf=str(two))
         ),
@@ -61,6 +67,11 @@ def act(store: Store, number: int, op: tuple[str, int, int, int]) -> None:
         "update": lambda: store.update_message(ADA, session, say(str(one), f"changed {number}")),
         "delete": lambda: store.delete_messages(ADA, session, [str(one)]),
         "put": lambda: store.put_document(ADA, f"k{b % 3}", b"\xff%d" % number, session=session),
+        "own": lambda: store.put_document(
+            ADA, "own", b"%d" % b, session=session, inherit=b % 2 > 0
+        ),
+        "close": lambda: store.update_session(ADA, session, SessionPatch(closed=True)),
+        "open": lambda: store.update_session(ADA, session, SessionPatch(closed=False)),
         "pin": lambda: store.put_document(
             ADA, "pins", b'["%s"]' % str(one).encode(), session=session
         ),

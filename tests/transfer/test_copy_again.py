@@ -45,7 +45,7 @@ def go_on(source: Store) -> None:
     """Do to a store all that a copy can follow."""
     source.append(ADA, "s", [say("m7"), say("m8")], parent="m6")
     source.append(ADA, "s", [say("y1")], parent="m1")
-    source.update_message(ADA, "s", say("m4", "edited", tokens=99))
+    source.update_message(ADA, "s", say("m4", "edited", tokens=99, extra={"n": 1}))
     source.delete_messages(ADA, "s", ["m3", "x4"])
     source.update_session(ADA, "s", SessionPatch(title="Another", tags=["t"], attributes={"n": 1}))
     source.put_document(ADA, "k", b"changed", session="s")
@@ -54,6 +54,7 @@ def go_on(source: Store) -> None:
     source.add_overlay(ADA, "s", cover("m4", "m5", id="new", leaf="m6"))
     source.add_usage(ADA, "s", Usage(id="u9", model="a", message="m2", input_tokens=50))
     source.append(ADA, "f", [say("f6")])
+    source.update_session(ADA, "f", SessionPatch(closed=True))
     source.create_session(ADA, fork_of("s", "m8", id="g"))
     source.put_document(ADA, "mine", b"changed")
     source.put_document(ADA, "more", b"new")
@@ -74,6 +75,20 @@ def test_a_second_copy_follows_what_was_done_to_the_source(source: Store, target
     assert all_of(target) == all_of(source)
     assert set(statuses(source, target).values()) == {"equal"}
     assert target.admin.check() == []
+
+
+def test_a_session_that_was_closed_and_went_on_is_followed(source: Store, target: Store) -> None:
+    for n in range(2):
+        source.update_session(ADA, "s", SessionPatch(closed=True))
+        assert statuses(source, target)["s"] == "updated"
+        assert all_of(target) == all_of(source)
+        source.update_session(ADA, "s", SessionPatch(closed=False))
+        source.append(ADA, "s", [say(f"again{n}")])
+        if n:
+            source.update_session(ADA, "s", SessionPatch(closed=True))
+        assert statuses(source, target)["s"] == "updated"
+        assert all_of(target) == all_of(source)
+        assert statuses(source, target)["s"] == "equal"
 
 
 def test_a_document_of_the_owner_that_was_deleted_is_deleted(source: Store, target: Store) -> None:

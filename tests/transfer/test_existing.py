@@ -59,6 +59,19 @@ def test_what_is_new_is_added_on_its_branch(source: Store, target: Store) -> Non
     assert seen_of(target, "s") == seen_of(source, "s")
 
 
+def test_a_session_that_is_closed_here_takes_nothing_and_says_so(
+    source: Store, target: Store
+) -> None:
+    target.update_session(ADA, "s", SessionPatch(closed=True))
+    before = state(target)
+    load(target, export(source))
+    assert state(target) == before
+    source.append(ADA, "s", [say("m6")], parent="m5")
+    with pytest.raises(MessageConflictError, match=r"'m6' is not in the store.*closed"):
+        load(target, export(source))
+    assert state(target) == before
+
+
 def test_what_went_on_by_itself_stays_with_its_tip(source: Store, target: Store) -> None:
     target.append(ADA, "s", [say("t1")])
     source.append(ADA, "s", [say("m6")], parent="m5")

@@ -59,7 +59,9 @@ def seen_of(store: Store, session: str, owner: str = ADA) -> dict[str, Any]:
     assert record is not None
     path = store.read(owner, session, Read(overlays=False, limit=1, backwards=True)).messages_only
     return {
-        "record": [getattr(record, name) for name in SessionPatch.__struct_fields__],
+        "record": [
+            getattr(record, name) for name in SessionPatch.__struct_fields__ if name != "merge"
+        ],
         "created": record.created_us,
         "tip": path[0].id if path else None,
         "messages": dict(_tree(store, session, owner)),
@@ -68,7 +70,7 @@ def seen_of(store: Store, session: str, owner: str = ADA) -> dict[str, Any]:
             (it.id, it.summary, it.tokens) for it in store.list_overlays(owner, session)
         ),
         "documents": {
-            it.key: it.value
+            it.key: (it.value, it.inherit)
             for it in store.list_documents(owner, session=session)
             if it.expires_us is None
         },
@@ -94,7 +96,7 @@ def _tree(store: Store, session: str, owner: str) -> Iterator[tuple[str, Any]]:
         above = None
         for message in store.read(owner, session, Read(leaf=leaf.id, overlays=False)).messages_only:
             content = (message.role, message.parts, message.metadata, message.tokens)
-            yield message.id, (above, *content, message.created_us)
+            yield message.id, (above, *content, message.extra, message.created_us)
             above = message.id
 
 

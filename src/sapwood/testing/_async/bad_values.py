@@ -9,6 +9,8 @@ import pytest
 
 from ...errors import MessageTooLargeError, UsageError
 from ...model import (
+    DocumentDelete,
+    DocumentPut,
     Fence,
     FilePart,
     NewMessage,
@@ -70,6 +72,7 @@ def _any(value: Any) -> Any:
 
 
 SURROGATE = "a\ud800"
+PUT = DocumentPut(key="k", value=b"")
 NAIVE = datetime(2024, 1, 1)  # noqa: DTZ001 - a naive time is what is wrong with it
 
 WRONG_CALLS: dict[str, AsyncCall] = {
@@ -166,6 +169,41 @@ WRONG_CALLS: dict[str, AsyncCall] = {
     "an expected document version of text": lambda s, o, n: s.put_document(
         o, "k", b"", session=n, expected_version=_any("1")
     ),
+    "extra that is a list": lambda s, o, n: s.append(
+        o, n, [NewMessage(role="user", parts=[], extra=_any([1]))]
+    ),
+    "extra with a surrogate": lambda s, o, n: s.append(o, n, [say("x", extra={"k": SURROGATE})]),
+    "documents as one": lambda s, o, n: s.append(o, n, [say("x")], documents=_any(PUT)),
+    "a document as a pair": lambda s, o, n: s.append(
+        o, n, [say("x")], documents=_any([("k", b"")])
+    ),
+    "a document twice": lambda s, o, n: s.append(o, n, [say("x")], documents=[PUT, PUT]),
+    "a document's value of text": lambda s, o, n: s.put_documents(
+        o, n, [DocumentPut(key="k", value=_any("v"))]
+    ),
+    "a document without a key": lambda s, o, n: s.put_documents(
+        o, n, [DocumentPut(key="", value=b"")]
+    ),
+    "a document's version of text": lambda s, o, n: s.update_message(
+        o, n, say("m1"), documents=[DocumentDelete(key="k", expected_version=_any("1"))]
+    ),
+    "pins that expire along": lambda s, o, n: s.append(
+        o, n, [say("x")], documents=[DocumentPut(key="pins", value=b"[]", expires_in_s=9)]
+    ),
+    "an inheritance of text": lambda s, o, n: s.put_document(
+        o, "k", b"", session=n, inherit=_any("no")
+    ),
+    "a patch along that is a dict": lambda s, o, n: s.append(
+        o, n, [say("x")], patch=_any({"title": "x"})
+    ),
+    "a fence among fences that is none": lambda s, o, n: s.append(
+        o, n, [say("x")], fence=_any([Fence(key="k", version=1), None])
+    ),
+    "closed as a number": lambda s, o, n: s.update_session(o, n, SessionPatch(closed=_any(1))),
+    "attributes and a merge": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(attributes={}, merge={})
+    ),
+    "a merge that is a list": lambda s, o, n: s.update_session(o, n, SessionPatch(merge=_any([]))),
     "a feed of 0": lambda s, o, n: s.changes(o, limit=0),
     "a cursor that is a number": lambda s, o, n: s.changes(o, after=_any(0)),
 }
