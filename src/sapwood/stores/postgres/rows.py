@@ -13,15 +13,15 @@ OVERLAY_COLUMNS = (
     "o.number, o.id, o.first, o.last, o.tokens, o.covered_tokens, o.created_by, o.created_at,"
     " o.metadata, o.summary"
 )
-# The last three of a `SessionRow` are not kept here: nothing is known of them.
+# What a `SessionRow` has of `ends`, `running` and `edited` is not kept here: 0, 0 and 1 say so.
 SESSION_COLUMNS = (
     "s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages, s.overlays,"
-    " s.version, s.created_at, s.active_at, s.active_s, 0, 0, 1"
+    " s.version, s.created_at, s.active_at, s.active_s, 0, 0, 1, s.closed"
 )
 RECORD_COLUMNS = (
     "s.id, s.tip, t.id, s.fork, s.context, s.messages, s.version, s.created_at, s.active_at,"
     " p.title, p.state, p.tags, p.budget, p.parent_kind, p.parent, p.attributes,"
-    " p.model, p.source, p.end_reason"
+    " p.model, p.source, p.end_reason, s.closed"
 )
 RECORD_TABLES = (
     "{s}.session s JOIN {s}.profile p ON p.tree = s.tree AND p.session = s.number"

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, func, or_, select
 
+from ..base.extras import DocumentWrite
 from ..relational._sync.documents import DocumentStatements
 from ..relational.rows import DOCUMENT_KEY, DOCUMENT_VERSION, DocumentScope
 from ..relational.rows import Row as DocumentRow
@@ -31,24 +32,20 @@ class SqlDocumentStatements(DocumentStatements[Tx]):
         return found
 
     def put(
-        self,
-        scope: DocumentScope,
-        key: str,
-        value: bytes,
-        expires_in_us: int | None,
-        replaced: DocumentRow | None,
+        self, scope: DocumentScope, new: DocumentWrite, value: bytes, replaced: DocumentRow | None
     ) -> DocumentRow:
         """Write it. Two that create the same one at once are told apart by its key."""
         now = self._tx.now()
         stored = {
-            "key": key,
+            "key": new.key,
             "updated_at": now,
-            "expires_at": None if expires_in_us is None else now + expires_in_us,
+            "expires_at": None if new.expires_in_us is None else now + new.expires_in_us,
             "value": value,
         }
         if replaced is not None:
             self.delete(scope, replaced)
-        return (self._tx.add("document", **_of(scope), **stored), *stored.values())
+        place = {**_of(scope), "inherit": int(new.inherit)}
+        return (self._tx.add("document", **place, **stored), *stored.values())
 
     def renew(self, scope: DocumentScope, found: DocumentRow, expires_at: int) -> DocumentRow:
         self._tx.run(_RENEW, of_version=found[DOCUMENT_VERSION], expires_at=expires_at)

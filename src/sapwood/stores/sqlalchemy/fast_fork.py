@@ -119,7 +119,7 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     given = {key: it.encode() if isinstance(it, str) else it for key, it in values.items()}
     tx.direct(_write, len(ranges)).run(tx.conn, given)
     figures = (new.id, at.pos, _name(at.id), at.pos, context, 0, 1, now, now)
-    return SqlSessionStatements(tx).record_of((*figures, *profile), context)
+    return SqlSessionStatements(tx).record_of((*figures, *profile, 0), context)
 
 
 def _find(
@@ -331,11 +331,14 @@ def _write(t: Tables, count: int) -> Compound:
     given = ("owner", "id", "key", "tree", "tip", "context")
     session: dict[str, Any] = {key: bindparam(f"new_{key}") for key in given}
     session |= {"fork": session["tip"], "home": _HOME, "version": number(1)}
-    session |= dict.fromkeys(("ends", "running", "messages", "overlays"), number(0))
+    session |= dict.fromkeys(("ends", "running", "messages", "overlays", "closed"), number(0))
     session |= dict.fromkeys(("created_at", "active_at"), bindparam("now"))
     profile: dict[str, Any] = {key: bindparam(f"new_{key}") for key in Profile._fields}
-    documents = select(d.owner, _FORK, d.key, d.updated_at, null(), d.value).where(
-        d.owner == bindparam("new_owner"), d.session == source, d.expires_at.is_(None)
+    documents = select(d.owner, _FORK, d.key, d.updated_at, null(), d.value, d.inherit).where(
+        d.owner == bindparam("new_owner"),
+        d.session == source,
+        d.expires_at.is_(None),
+        d.inherit == number(1),
     )
     # At the root there is no home, and no range.
     inherited = select(i.home).where(i.session == bindparam("writer"))
@@ -343,7 +346,7 @@ def _write(t: Tables, count: int) -> Compound:
     overlays = select(_FORK, f.last, f.width, f.overlay).where(
         f.session == source, _is_within(f.last, count)
     )
-    kept = ["owner", "session", "key", "updated_at", "expires_at", "value"]
+    kept = ["owner", "session", "key", "updated_at", "expires_at", "value", "inherit"]
     return Compound(
         _WRITE,
         [

@@ -33,7 +33,7 @@ class SqlForkStatements(ForkStatements):
 
     def copy_documents(self, fork: SessionRow, source: SessionRow) -> None:
         found = self._tx.rows(_documents, owner=source.owner, session=source.number)
-        place = {"owner": fork.owner, "session": fork.number, "expires_at": None}
+        place = {"owner": fork.owner, "session": fork.number, "expires_at": None, "inherit": 1}
         kept = ("key", "updated_at", "value")
         self._tx.add_all("document", [place | dict(zip(kept, row, strict=True)) for row in found])
 
@@ -96,6 +96,7 @@ def _documents(t: Tables) -> Any:
             d.owner == bindparam("owner"),
             d.session == bindparam("session"),
             d.expires_at.is_(None),
+            d.inherit == 1,
         )
         .order_by(d.version)
     )

@@ -27,8 +27,8 @@ _ID_AT = select_by("message", "tree", "pos", of=["id"])
 
 def session_columns(t: Tables) -> list[Any]:
     """Return the columns of a `SessionRow`; whether its tree was edited is not kept here."""
-    kept = [t.session.c[key] for key in SessionRow._fields if key != "edited"]
-    return [*kept, literal_column("1")]
+    s = t.session.c
+    return [literal_column("1") if key == "edited" else s[key] for key in SessionRow._fields]
 
 
 def message_columns(m: Any) -> list[Any]:
@@ -54,6 +54,7 @@ def records(t: Tables, *more: Any) -> Any:
         tip.c.id.label("tip_id"),
         *(s.c[key] for key in keys),
         *(p.c[key] for key in Profile._fields),
+        s.c.closed,
     ]
     joined = s.join(p, p.c.session == s.c.number).outerjoin(
         tip, (tip.c.tree == s.c.tree) & (tip.c.pos == s.c.tip)

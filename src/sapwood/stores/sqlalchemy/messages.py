@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, func, or_, select, update
 
 from ...errors import StoreCorruptError
 from ...model import ChangeKind, Message, Root
-from ...rules.codec import Packed
+from ...rules.codec import Packed, decode_body, keeping_extra
 from ...rules.tree import Span, extend_lineage, spans_after
 from ..relational._sync.messages import MessageStatements
 from ..relational.position import (
@@ -153,9 +153,11 @@ class SqlMessageStatements(MessageStatements[Tx]):
     # changes
 
     def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
-        [(_, *before, tokens)] = self._contents(session, [pos])
-        first = first_digest(*before)
-        content = {"role": new.role, "tokens": new.tokens, "digest": first, "body": new.body}
+        [(_, role, kept, stored, id, tokens)] = self._contents(session, [pos])
+        first = first_digest(role, kept, stored, id)
+        extra = decode_body(stored, id).extra if new.keeps_extra else {}
+        body = keeping_extra(new, extra).body
+        content = {"role": new.role, "tokens": new.tokens, "digest": first, "body": body}
         self._tx.run(_rewrite, of_tree=session.tree, of_pos=pos, **content)
         return int(tokens)
 

@@ -114,7 +114,12 @@ def _advance(t: Tables, is_ours: bool) -> Any:
     s = t.session.c
     added = bindparam("added", type_=s.running.type)
     most = number(MAX_DEPTH)
-    wanted = [s.key == bindparam("of_key"), s.ends == number(1), s.tip.bitwise_and(most) < most]
+    wanted = [
+        s.key == bindparam("of_key"),
+        s.ends == number(1),
+        s.closed == number(0),
+        s.tip.bitwise_and(most) < most,
+    ]
     if not is_ours:
         wanted.append(s.fork == number(0))
     if t.kind != "sqlite":
@@ -185,15 +190,16 @@ def append_each(tx: Tx, requests: Sequence[Request]) -> list[Appended | None]:
 
 
 def _is_extendable(row: Any, it: Packed) -> bool:
-    *_, tip, _, ends, fork = row
-    return bool(ends) and tip & MAX_DEPTH < MAX_DEPTH and (it.is_ours or not fork)
+    *_, tip, _, ends, fork, closed = row
+    can_grow = ends and not closed and tip & MAX_DEPTH < MAX_DEPTH
+    return bool(can_grow and (it.is_ours or not fork))
 
 
 def _lock_all(t: Tables) -> Any:
     s = t.session.c
-    columns = [s.key, s.number, s.owner, s.tree, s.home, s.tip, s.running, s.ends, s.fork]
+    keys = ("key", "number", "owner", "tree", "home", "tip", "running", "ends", "fork", "closed")
     wanted = s.key.in_(bindparam("keys", expanding=True))
-    return select(*columns).where(wanted).order_by(s.key).with_for_update()
+    return select(*s[keys]).where(wanted).order_by(s.key).with_for_update()
 
 
 def _advance_all(t: Tables, count: int) -> Any:

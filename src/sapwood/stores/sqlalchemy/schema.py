@@ -10,10 +10,13 @@ import hashlib
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    Column,
+    DefaultClause,
     Inspector,
     PrimaryKeyConstraint,
     Table,
     UniqueConstraint,
+    delete,
     func,
     insert,
     inspect,
@@ -21,6 +24,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.engine import Connection
+from sqlalchemy.schema import CreateColumn
 
 from ...errors import (
     MigrationNeededError,
@@ -33,11 +37,15 @@ from .locks import Mode, advisory_number, begin, now_us
 from .tables import NAMES, THEIRS, Name, Tables
 from .tx import Statements, Tx
 
-VERSION = 2
+VERSION = 3
 LOCK_S = 60
 # What the second step does to the table of profiles.
 RENAMED = {"attributes": "data"}
 ADDED = ("model", "source", "end_reason")
+# What the third step adds to tables.
+FLAGS = {"session": "closed", "document": "inherit"}
+_BEGUN = -3
+"""The version under which it is kept that the third step was begun: columns there are ours."""
 _WITHOUT_TRANSACTIONS = {"MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"}
 
 
@@ -52,11 +60,13 @@ class SchemaStep(NamedTuple):
 def steps_of(t: Tables) -> list[SchemaStep]:
     """Return the steps that this version of sapwood knows; tables may have any names."""
     now = {name: _our_keys(t, name) for name in NAMES}
+    second = {name: [it for it in keys if it != FLAGS.get(name)] for name, keys in now.items()}
     profile = [RENAMED.get(key, key) for key in now["profile"] if key not in ADDED]
-    first = now | {"profile": profile}
+    first = second | {"profile": profile}
     return [
         SchemaStep(1, "0001_initial", _checksum(first)),
-        SchemaStep(2, "0002_attributes", _checksum(now)),
+        SchemaStep(2, "0002_attributes", _checksum(second)),
+        SchemaStep(3, "0003_units", _checksum(now)),
     ]
 
 
@@ -93,8 +103,9 @@ class Migrator:
             self._lock()
             try:
                 # Another process may have been first while this one waited for the lock.
-                for step in self._steps_left():
-                    self._take(step)
+                if left := self._steps_left():
+                    self._change_tables({step.version for step in left})
+                    self._record(left)
                 self._conn.commit()
             finally:
                 self._unlock()
@@ -122,12 +133,15 @@ class Migrator:
         words = f"{self._conn.engine.url.database} {table.schema} {table.name}"
         return f"sapwood {hashlib.sha256(words.encode()).hexdigest()[:40]}"
 
-    def _take(self, step: SchemaStep) -> None:
+    def _change_tables(self, left: set[int]) -> None:
+        """Take the steps that are left, all at once."""
         t = self._tables
         if t.metadata.schema and t.kind == "postgresql":
             quoted = self._conn.dialect.identifier_preparer.quote(t.metadata.schema)
             self._conn.execute(text(f"CREATE SCHEMA IF NOT EXISTS {quoted}"))
         t.metadata.create_all(self._conn, tables=t.all, checkfirst=True)
+        if 3 in left:
+            self._add_flags(is_new=1 in left)
         self._change_profiles()
         if t.kind == "mysql":
             # A process that ended on the way may have left tables without their indexes.
@@ -135,30 +149,60 @@ class Migrator:
                 index.create(self._conn, checkfirst=True)
         if t.kind == "sqlite" and not self._conn.execute(select(t.counter.c.value)).all():
             self._conn.execute(insert(t.counter).values(name="message", value=0))
-        now = self._conn.execute(now_us(t.kind)).scalar()
-        done = {"version": step.version, "name": step.name, "checksum": step.checksum}
-        self._conn.execute(insert(t.migration).values(applied_at=now, **done))
+
+    def _record(self, steps: list[SchemaStep]) -> None:
+        m = self._tables.migration
+        now = self._conn.execute(now_us(self._tables.kind)).scalar()
+        done = [step._asdict() | {"applied_at": now} for step in steps]
+        self._conn.execute(insert(m), done)
+        self._conn.execute(delete(m).where(m.c.version == _BEGUN))
 
     def _change_profiles(self) -> None:
         """Give profiles that were made by the first step the columns of the second."""
-        profile, dialect = self._tables.profile, self._conn.dialect
-        names = dialect.identifier_preparer
-        found = inspect(self._conn).get_columns(profile.name, profile.schema)
-        there = {it["name"].lower() for it in found}
+        profile = self._tables.profile
+        there = self._columns_of(profile)
         missing = [key for key in (*RENAMED, *ADDED) if profile.c[key].name.lower() not in there]
         for key in ADDED:
             # The renaming comes first: as long as it is to come, none of these can be ours.
             if set(RENAMED) & set(missing) and key not in missing:
-                raise SchemaError(
-                    f"{profile.name}.{profile.c[key].name} is yours, and sapwood needs a column of "
-                    f"this name: give ours another, columns={{'profile': {{'{key}': ...}}}}"
-                )
+                raise _is_theirs("profile", profile.c[key])
         for key in missing:
-            column = profile.c[key]
-            change = f"ADD COLUMN {names.quote(column.name)} {column.type.compile(dialect)}"
             if key in RENAMED:
-                change = f"RENAME COLUMN {RENAMED[key]} TO {names.quote(column.name)}"
-            self._conn.execute(text(f"ALTER TABLE {names.format_table(profile)} {change}"))
+                to = self._conn.dialect.identifier_preparer.quote(profile.c[key].name)
+                self._alter(profile, f"RENAME COLUMN {RENAMED[key]} TO {to}")
+            else:
+                self._add(profile.c[key])
+
+    def _add_flags(self, *, is_new: bool) -> None:
+        """Give tables that were made by the first two steps the columns of the third."""
+        m = self._tables.migration
+        flags = {name: self._tables.of(name).c[key] for name, key in FLAGS.items()}
+        missing = [it for it in flags.values() if not self._is_there(it)]
+        begun = self._conn.execute(select(m.c.version).where(m.c.version == _BEGUN)).first()
+        if not (is_new or begun):
+            for name, column in flags.items():
+                if column not in missing:
+                    raise _is_theirs(name, column)
+            # Where each column is committed by itself, this is with the first of them.
+            mark = {"version": _BEGUN, "name": "0003_units, begun", "checksum": ""}
+            self._conn.execute(insert(m).values(applied_at=0, **mark))
+        for column in missing:
+            self._add(column)
+
+    def _is_there(self, column: Column[Any]) -> bool:
+        return column.name.lower() in self._columns_of(column.table)
+
+    def _columns_of(self, table: Any) -> set[str]:
+        found = inspect(self._conn).get_columns(table.name, table.schema)
+        return {it["name"].lower() for it in found}
+
+    def _add(self, column: Column[Any]) -> None:
+        spec = CreateColumn(column).compile(dialect=self._conn.dialect)
+        self._alter(column.table, f"ADD COLUMN {spec}")
+
+    def _alter(self, table: Any, change: str) -> None:
+        name = self._conn.dialect.identifier_preparer.format_table(table)
+        self._conn.execute(text(f"ALTER TABLE {name} {change}"))
 
     def _steps_left(self) -> list[SchemaStep]:
         m = self._tables.migration
@@ -185,6 +229,13 @@ class Migrator:
         return [step for step in steps if step.version not in recorded]
 
 
+def _is_theirs(table: str, column: Column[Any]) -> SchemaError:
+    return SchemaError(
+        f"{column.table.name}.{column.name} is yours, and sapwood needs a column of this name: "
+        f"give ours another, columns={{'{table}': {{'{column.key}': ...}}}}"
+    )
+
+
 def check_theirs(conn: Connection, tables: Tables) -> None:
     """Refuse tables that a user brings along when any table or column of ours is missing."""
     looked = inspect(conn)
@@ -198,6 +249,7 @@ def check_theirs(conn: Connection, tables: Tables) -> None:
         there = {it["name"]: it for it in looked.get_columns(table.name, schema=table.schema)}
         missing += [f"column {table.name}.{it.name}" for it in table.c if it.name not in there]
         missing += _wrong_types(tables.kind, table, there)
+        missing += _missing_values(table, there)
         missing += _missing_keys(looked, table)
         missing += _missing_transactions(looked, table)
     if missing:
@@ -215,6 +267,17 @@ def _wrong_types(kind: str, table: Any, there: dict[str, Any]) -> list[str]:
         if isinstance(it.type, Name)
         and it.name in there
         and not _is_bytewise(there[it.name]["type"])
+    ]
+
+
+def _missing_values(table: Table, there: dict[str, Any]) -> list[str]:
+    """Return the flags that rows from before they were added would not have."""
+    return [
+        f"NOT NULL DEFAULT {it.server_default.arg} in {table.name}.{it.name}"
+        for it in table.c
+        if isinstance(it.server_default, DefaultClause)
+        and it.name in there
+        and there[it.name]["nullable"]
     ]
 
 

@@ -32,6 +32,7 @@ from .tx import Tx, delete_by, select_by, update_by
 _INHERITED_PROFILE = select_by(
     "profile", "session", of=["tags", "budget", "attributes", "model", "source"]
 )
+_ATTRIBUTES = select_by("profile", "session", of=["attributes"])
 _PUT_PROFILE = update_by("profile", "session")
 _DELETE_SESSION = delete_by("session", "number")
 _DELETE_PROFILE = delete_by("profile", "session")
@@ -73,10 +74,15 @@ class SqlSessionStatements(SessionStatements[Tx]):
         self._tx.add("profile", session=row.number, **profile._asdict())
         return row
 
-    def change(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+    def change(self, session: SessionRow, columns: Mapping[str, Any], closed: bool | None) -> None:
         if columns:
             self._tx.run(_PUT_PROFILE, of_session=session.number, **columns)
-        self._tx.run(put_session, of_number=session.number, version=session.version + 1)
+        figures = {} if closed is None else {"closed": int(closed)}
+        self._tx.run(put_session, of_number=session.number, version=session.version + 1, **figures)
+
+    def attributes(self, session: SessionRow) -> bytes:
+        found: bytes = self._tx.value(_ATTRIBUTES, session=session.number)
+        return found
 
     def place(self, session: SessionRow) -> None:
         figures = {key: getattr(session, key) for key in _PLACE}
@@ -129,7 +135,8 @@ def _record(t: Tables) -> Any:
 
 def _delete_leases(t: Tables) -> Any:
     d = t.document.c
-    return _DELETE_DOCUMENTS(t).where(or_(d.key == PINS_KEY, d.expires_at.is_not(None)))
+    gone = or_(d.key == PINS_KEY, d.expires_at.is_not(None), d.inherit == 0)
+    return _DELETE_DOCUMENTS(t).where(gone)
 
 
 def _some(t: Tables) -> Any:

@@ -23,6 +23,7 @@ from sqlalchemy import (
     TypeDecorator,
     UniqueConstraint,
     exc,
+    text,
 )
 from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.engine import Dialect
@@ -226,6 +227,7 @@ class Tables:
             _figure("created_at"),
             _figure("active_at"),
             _figure("active_s"),  # the second of active_at, so that its index rests
+            _flag("closed", 0),
             by_activity=("owner", "active_s", "number"),
             by_age=("owner", "number"),
             by_tree=("tree", "fork"),
@@ -313,6 +315,7 @@ class Tables:
             _figure("updated_at"),
             Column("expires_at", Big),
             Column("value", Blob, nullable=False),
+            _flag("inherit", 1),  # 0: forks do not copy it, and a clear takes it
             unique=[("owner", "session", "key")],
         )
         self._table(
@@ -378,6 +381,11 @@ def _key(key: str) -> Column[Any]:
 
 def _figure(key: str) -> Column[Any]:
     return Column(key, Big, nullable=False)
+
+
+def _flag(key: str, usual: int) -> Column[Any]:
+    """Return a column of 0 or 1 that tables may get later, when they have rows."""
+    return Column(key, Integer, nullable=False, server_default=text(str(usual)))
 
 
 def _refuse_unknown(given: Mapping[str, Any], known: Any, where: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...base.extras import DocumentWrite
 from ...relational._async.documents import AsyncDocumentStatements
 from ...relational.rows import DOCUMENT_KEY, DocumentScope, Row, SessionRow
 from .tx import AsyncTx
@@ -9,10 +10,12 @@ from .tx import AsyncTx
 _COLUMNS = "version, key, updated_at, expires_at, value"
 _FIND = f"SELECT {_COLUMNS} FROM {{s}}.document WHERE tree = %s AND session = %s AND key = %s"
 _PUT = (
-    "INSERT INTO {s}.document (tree, session, key, version, updated_at, expires_at, value)"
-    " VALUES (%s, %s, %s, nextval('{s}.document_version'), %s, %s, %s)"
+    "INSERT INTO {s}.document"
+    " (tree, session, key, version, updated_at, expires_at, value, inherit)"
+    " VALUES (%s, %s, %s, nextval('{s}.document_version'), %s, %s, %s, %s)"
     " ON CONFLICT (tree, session, key) DO UPDATE SET version = excluded.version,"
-    " updated_at = excluded.updated_at, expires_at = excluded.expires_at, value = excluded.value"
+    " updated_at = excluded.updated_at, expires_at = excluded.expires_at, value = excluded.value,"
+    " inherit = excluded.inherit"
     f" RETURNING {_COLUMNS}"
 )
 _RENEW = (
@@ -47,16 +50,12 @@ class AsyncPostgresDocumentStatements(AsyncDocumentStatements[AsyncTx]):
         return found
 
     async def put(
-        self,
-        scope: DocumentScope,
-        key: str,
-        value: bytes,
-        expires_in_us: int | None,
-        replaced: Row | None,
+        self, scope: DocumentScope, new: DocumentWrite, value: bytes, replaced: Row | None
     ) -> Row:
         now = await self._tx.now()
-        expires_at = None if expires_in_us is None else now + expires_in_us
-        stored: Row = await self._tx.row(_PUT, (*scope, key, now, expires_at, value))
+        expires_at = None if new.expires_in_us is None else now + new.expires_in_us
+        content = (new.key, now, expires_at, value, new.inherit)
+        stored: Row = await self._tx.row(_PUT, (*scope, *content))
         return stored
 
     async def renew(self, scope: DocumentScope, found: Row, expires_at: int) -> Row:

@@ -63,7 +63,8 @@ _WRITE = (
     " documents AS (INSERT INTO {s}.document (tree, session, key, version, updated_at, value)"
     " SELECT d.tree, c.number, d.key, nextval('{s}.document_version'), d.updated_at, d.value"
     " FROM {s}.document d CROSS JOIN claimed c"
-    " WHERE d.tree = %(tree)s AND d.session = %(source)s AND d.expires_at IS NULL),"
+    " WHERE d.tree = %(tree)s AND d.session = %(source)s AND d.expires_at IS NULL"
+    " AND d.inherit),"
     " taken AS (INSERT INTO {s}.in_force (tree, session, last, width, overlay)"
     " SELECT %(tree)s, c.number, f.last, f.width, f.overlay FROM covers f CROSS JOIN claimed c),"
     # Where the session that wrote the fork point is gone, the source's homes are taken.
@@ -88,6 +89,7 @@ _COPY_DOCUMENTS = (
     "INSERT INTO {s}.document (tree, session, key, version, updated_at, value)"
     " SELECT %s, %s, key, nextval('{s}.document_version'), updated_at, value"
     " FROM {s}.document WHERE tree = %s AND session = %s AND expires_at IS NULL"
+    " AND inherit"
 )
 _COPY_MESSAGES = (
     "INSERT INTO {s}.message (tree, pos, home, tokens, path_tokens, version, created_at, id, role,"

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from ....errors import MessageTooLargeError
 from ....model import ROOT, Appended, Root
 from ...base.append_request import Request, size_of
+from ...base.extras import NO_EXTRAS
 from ...relational.rows import written
+from ..extras import EXTRA_TYPES, extra_values, is_to_plan
 from ..rows import NEW_COLUMN_TYPES, new_columns
 from ..words import body_words
 from .tx import AsyncTx
@@ -18,6 +20,12 @@ MOST_BATCH_BYTES = 512 * 1024 * 1024
 _APPEND = (
     "SELECT start, now_us FROM {s}.append(%s, %s, %s::bigint, %s::text[], %s, %s, %s, %s,"
     f" {NEW_COLUMN_TYPES})"
+)
+# Not prepared: what is given and what is not makes many shapes of it, and each would cost a round
+# trip more when it first comes.
+_APPEND_WITH = (
+    "SELECT start, now_us, versions FROM {s}.append_with(%s, %s, %s::bigint, %s::text[], %s, %s,"
+    f" %s, %s, {NEW_COLUMN_TYPES}, {EXTRA_TYPES})"
 )
 _ONE = (
     "SELECT start, now_us FROM {s}.append_one(%s, %s, %s::bigint, %s, %s, %s, %s::bigint,"
@@ -34,15 +42,20 @@ async def append_new(tx: AsyncTx, request: Request, *, is_repeated: bool) -> App
 
     When it is repeated because a connection was lost, our own ids may be stored, too.
     """
-    owner, session, batch, parent, expected_tip = request
+    owner, session, batch, parent, expected_tip, extras = request
     if request.is_plain:
         return await _append_one(tx, request, is_repeated)
+    if extras is not NO_EXTRAS and is_to_plan(extras, MOST_BATCH_BYTES - size_of(request)):
+        return None
     asked = [it.id for it in batch if is_repeated or not it.is_ours]
     if len(asked) > 1 and len(set(asked)) < len(asked):
         return None
     places = (*_named(parent), *_named(expected_tip))
     args = (owner, session, _time(tx), asked, *places, *new_columns(batch))
-    [found] = await tx.rows(_APPEND, args, often=True)
+    if extras is not NO_EXTRAS:
+        [found] = await tx.rows(_APPEND_WITH, (*args, *extra_values(extras)))
+    else:
+        [found] = await tx.rows(_APPEND, args, often=True)
     return _appended(request, *found)
 
 
@@ -74,12 +87,16 @@ def _time(tx: AsyncTx) -> int | None:
     return tx.clock() if tx.clock is not None else None
 
 
-def _appended(request: Request, start: int | None, now: int) -> Appended | None:
+def _appended(
+    request: Request, start: int | None, now: int, versions: Sequence[int] = ()
+) -> Appended | None:
     if start is None:
         return None
     batch = request.batch
     messages = written(batch, request.session, start, now)
-    return Appended(messages=messages, written=len(batch), tip=batch[-1].id)
+    keys = [it.key for it in request.extras.documents]
+    documents = dict(zip(keys, versions, strict=True))
+    return Appended(messages=messages, written=len(batch), tip=batch[-1].id, documents=documents)
 
 
 def _named(place: str | Root | None) -> tuple[str | None, bool]:

@@ -168,6 +168,7 @@ def _entry(
         role=role,
         parts=said.parts,
         metadata=said.metadata,
+        extra=said.extra,
         segment=str(pos >> DEPTH_BITS),
         depth=pos & MAX_DEPTH,
         home=home,

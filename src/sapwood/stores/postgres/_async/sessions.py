@@ -47,7 +47,8 @@ _INSERT = (
 )
 _OF_PROFILE = " WHERE tree = %(tree)s AND session = %(number)s"
 _COUNT_CHANGE = (
-    "UPDATE {s}.session SET version = version + 1 WHERE tree = %(tree)s AND number = %(number)s"
+    "UPDATE {s}.session SET version = version + 1, closed = coalesce(%(closed)s::boolean, closed)"
+    " WHERE tree = %(tree)s AND number = %(number)s"
 )
 _PLACE = (
     "UPDATE {s}.session SET tip = %(tip)s, fork = %(fork)s, context = %(context)s,"
@@ -62,7 +63,7 @@ _CLEAR_SESSION = (
 )
 _CLEAR_DOCUMENTS = (
     "DELETE FROM {s}.document WHERE tree = %(tree)s AND session = %(number)s"
-    " AND (key = 'pins' OR expires_at IS NOT NULL)"
+    " AND (key = 'pins' OR expires_at IS NOT NULL OR NOT inherit)"
 )
 _CLEAR = (
     _CLEAR_SESSION,
@@ -143,12 +144,19 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
         row = await self._tx.row(_INSERT, place | profile._asdict())
         return None if row is None else SessionRow._make(row)
 
-    async def change(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+    async def change(
+        self, session: SessionRow, columns: Mapping[str, Any], closed: bool | None
+    ) -> None:
         place = {"tree": session.tree, "number": session.number}
         if columns:
             put = ", ".join(f"{column} = %({column})s" for column in columns)
             await self._tx.run(f"UPDATE {{s}}.profile SET {put}{_OF_PROFILE}", {**columns, **place})
-        await self._tx.run(_COUNT_CHANGE, place)
+        await self._tx.run(_COUNT_CHANGE, {**place, "closed": closed})
+
+    async def attributes(self, session: SessionRow) -> bytes:
+        sql = "SELECT attributes FROM {s}.profile WHERE tree = %s AND session = %s"
+        held: bytes = await self._tx.value(sql, (session.tree, session.number))
+        return held
 
     async def place(self, session: SessionRow) -> None:
         await self._tx.run(_PLACE, session._asdict())

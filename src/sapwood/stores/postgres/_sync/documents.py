@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from ...base.extras import DocumentWrite
 from ...relational._sync.documents import DocumentStatements
 from ...relational.rows import DOCUMENT_KEY, DocumentScope, Row, SessionRow
 from .tx import Tx
@@ -11,10 +12,12 @@ from .tx import Tx
 _COLUMNS = "version, key, updated_at, expires_at, value"
 _FIND = f"SELECT {_COLUMNS} FROM {{s}}.document WHERE tree = %s AND session = %s AND key = %s"
 _PUT = (
-    "INSERT INTO {s}.document (tree, session, key, version, updated_at, expires_at, value)"
-    " VALUES (%s, %s, %s, nextval('{s}.document_version'), %s, %s, %s)"
+    "INSERT INTO {s}.document"
+    " (tree, session, key, version, updated_at, expires_at, value, inherit)"
+    " VALUES (%s, %s, %s, nextval('{s}.document_version'), %s, %s, %s, %s)"
     " ON CONFLICT (tree, session, key) DO UPDATE SET version = excluded.version,"
-    " updated_at = excluded.updated_at, expires_at = excluded.expires_at, value = excluded.value"
+    " updated_at = excluded.updated_at, expires_at = excluded.expires_at, value = excluded.value,"
+    " inherit = excluded.inherit"
     f" RETURNING {_COLUMNS}"
 )
 _RENEW = (
@@ -49,16 +52,12 @@ class PostgresDocumentStatements(DocumentStatements[Tx]):
         return found
 
     def put(
-        self,
-        scope: DocumentScope,
-        key: str,
-        value: bytes,
-        expires_in_us: int | None,
-        replaced: Row | None,
+        self, scope: DocumentScope, new: DocumentWrite, value: bytes, replaced: Row | None
     ) -> Row:
         now = self._tx.now()
-        expires_at = None if expires_in_us is None else now + expires_in_us
-        stored: Row = self._tx.row(_PUT, (*scope, key, now, expires_at, value))
+        expires_at = None if new.expires_in_us is None else now + new.expires_in_us
+        content = (new.key, now, expires_at, value, new.inherit)
+        stored: Row = self._tx.row(_PUT, (*scope, *content))
         return stored
 
     def renew(self, scope: DocumentScope, found: Row, expires_at: int) -> Row:

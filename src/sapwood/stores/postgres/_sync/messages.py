@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 
 from ....model import ROOT, ChangeKind, Message, Root
-from ....rules.codec import Packed
+from ....rules.codec import Packed, decode_body, keeping_extra
 from ....rules.tree import Span
 from ...relational._sync.messages import MessageStatements
 from ...relational.position import bounds
@@ -117,6 +117,8 @@ class PostgresMessageStatements(MessageStatements[Tx]):
     def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
         [(_, *before, tokens)] = self._tx.rows(_CONTENTS, (session.tree, [pos]))
         first = first_digest(*before)
+        _, _, body, id = before
+        new = keeping_extra(new, decode_body(body, id).extra)
         marks = [owner_word(session.owner), home_word(session.home)]
         content = (new.role, new.tokens, first, new.body, body_words(new.body, new.id), marks)
         self._tx.run(_UPDATE, (*content, session.tree, pos))

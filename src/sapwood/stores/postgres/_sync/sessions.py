@@ -49,7 +49,8 @@ _INSERT = (
 )
 _OF_PROFILE = " WHERE tree = %(tree)s AND session = %(number)s"
 _COUNT_CHANGE = (
-    "UPDATE {s}.session SET version = version + 1 WHERE tree = %(tree)s AND number = %(number)s"
+    "UPDATE {s}.session SET version = version + 1, closed = coalesce(%(closed)s::boolean, closed)"
+    " WHERE tree = %(tree)s AND number = %(number)s"
 )
 _PLACE = (
     "UPDATE {s}.session SET tip = %(tip)s, fork = %(fork)s, context = %(context)s,"
@@ -64,7 +65,7 @@ _CLEAR_SESSION = (
 )
 _CLEAR_DOCUMENTS = (
     "DELETE FROM {s}.document WHERE tree = %(tree)s AND session = %(number)s"
-    " AND (key = 'pins' OR expires_at IS NOT NULL)"
+    " AND (key = 'pins' OR expires_at IS NOT NULL OR NOT inherit)"
 )
 _CLEAR = (
     _CLEAR_SESSION,
@@ -145,12 +146,17 @@ class PostgresSessionStatements(SessionStatements[Tx]):
         row = self._tx.row(_INSERT, place | profile._asdict())
         return None if row is None else SessionRow._make(row)
 
-    def change(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+    def change(self, session: SessionRow, columns: Mapping[str, Any], closed: bool | None) -> None:
         place = {"tree": session.tree, "number": session.number}
         if columns:
             put = ", ".join(f"{column} = %({column})s" for column in columns)
             self._tx.run(f"UPDATE {{s}}.profile SET {put}{_OF_PROFILE}", {**columns, **place})
-        self._tx.run(_COUNT_CHANGE, place)
+        self._tx.run(_COUNT_CHANGE, {**place, "closed": closed})
+
+    def attributes(self, session: SessionRow) -> bytes:
+        sql = "SELECT attributes FROM {s}.profile WHERE tree = %s AND session = %s"
+        held: bytes = self._tx.value(sql, (session.tree, session.number))
+        return held
 
     def place(self, session: SessionRow) -> None:
         self._tx.run(_PLACE, session._asdict())
