@@ -41,16 +41,16 @@ class SqlDocumentStatements(DocumentStatements[Tx]):
             "updated_at": now,
             "expires_at": None if new.expires_in_us is None else now + new.expires_in_us,
             "value": value,
+            "inherit": int(new.inherit),
         }
         if replaced is not None:
             self.delete(scope, replaced)
-        place = {**_of(scope), "inherit": int(new.inherit)}
-        return (self._tx.add("document", **place, **stored), *stored.values())
+        return (self._tx.add("document", **_of(scope), **stored), *stored.values())
 
     def renew(self, scope: DocumentScope, found: DocumentRow, expires_at: int) -> DocumentRow:
         self._tx.run(_RENEW, of_version=found[DOCUMENT_VERSION], expires_at=expires_at)
-        version, key, updated_at, _, value = found
-        return (version, key, updated_at, expires_at, value)
+        version, key, updated_at, _, *rest = found
+        return (version, key, updated_at, expires_at, *rest)
 
     def delete(self, scope: DocumentScope, found: DocumentRow) -> None:
         self._tx.run(_DELETE, version=found[DOCUMENT_VERSION])
@@ -69,9 +69,8 @@ def _of(scope: DocumentScope) -> dict[str, int | None]:
 
 def _columns(t: Tables) -> Any:
     d = t.document.c
-    return select(d.version, d.key, d.updated_at, d.expires_at, d.value).where(
-        d.owner == bindparam("owner"), d.session == bindparam("session")
-    )
+    columns = (d.version, d.key, d.updated_at, d.expires_at, d.value, d.inherit)
+    return select(*columns).where(d.owner == bindparam("owner"), d.session == bindparam("session"))
 
 
 def _find(t: Tables) -> Any:

@@ -249,10 +249,9 @@ class AsyncUnitContract(AsyncContractBase):
         await store.put_document(ADA, "alone", b"", session="s", inherit=False)
         await store.create_session(ADA, fork_of("s", detach=detach))
         kept = await store.list_documents(ADA, session="fork")
-        assert [it.key for it in kept] == ["k"]
-        assert [it.key for it in await store.list_documents(ADA, session="s")] == [
-            *("alone", "k", "own")
-        ]
+        assert [(it.key, it.inherit) for it in kept] == [("k", True)]
+        there = [(it.key, it.inherit) for it in await store.list_documents(ADA, session="s")]
+        assert there == [("alone", False), ("k", True), ("own", False)]
         await store.put_document(ADA, "alone", b"", session="s")
         await store.clear_session(ADA, "s")
         assert [it.key for it in await store.list_documents(ADA, session="s")] == ["alone", "k"]

@@ -241,8 +241,9 @@ class UnitContract(ContractBase):
         store.put_document(ADA, "alone", b"", session="s", inherit=False)
         store.create_session(ADA, fork_of("s", detach=detach))
         kept = store.list_documents(ADA, session="fork")
-        assert [it.key for it in kept] == ["k"]
-        assert [it.key for it in store.list_documents(ADA, session="s")] == [*("alone", "k", "own")]
+        assert [(it.key, it.inherit) for it in kept] == [("k", True)]
+        there = [(it.key, it.inherit) for it in store.list_documents(ADA, session="s")]
+        assert there == [("alone", False), ("k", True), ("own", False)]
         store.put_document(ADA, "alone", b"", session="s")
         store.clear_session(ADA, "s")
         assert [it.key for it in store.list_documents(ADA, session="s")] == ["alone", "k"]

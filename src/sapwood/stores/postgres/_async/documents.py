@@ -7,7 +7,7 @@ from ...relational._async.documents import AsyncDocumentStatements
 from ...relational.rows import DOCUMENT_KEY, DocumentScope, Row, SessionRow
 from .tx import AsyncTx
 
-_COLUMNS = "version, key, updated_at, expires_at, value"
+_COLUMNS = "version, key, updated_at, expires_at, value, inherit"
 _FIND = f"SELECT {_COLUMNS} FROM {{s}}.document WHERE tree = %s AND session = %s AND key = %s"
 _PUT = (
     "INSERT INTO {s}.document"
