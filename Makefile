@@ -35,7 +35,7 @@ servers-stop: $(READY)  ## Stop the servers that were started, and remove their 
 	@PYTHONPATH=tests $(BIN)/python tools/servers/run.py --stop
 
 test: $(READY)  ## Run the tests, with the servers that are there; says what was skipped and why
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 test-full: $(READY)  ## Run all that there is, with every server, in parts: ARGS='--part redis', --list
 	$(BIN)/python tools/full/run.py $(ARGS)

@@ -53,7 +53,7 @@ def read() -> Passed:
 
 def command_of(part: Part) -> list[str] | None:
     """Return what runs a part; None when the Python that it is for is not installed."""
-    options = ["-q", "-n", "auto", "--report", str(REPORT)]
+    options = ["-q", "-n", "auto", "--dist", "worksteal", "--report", str(REPORT)]
     if not part.python:
         required = ["--own-servers", "--no-skips", "--require-backends", SERVERS]
         return [sys.executable, "-m", "pytest", *options, *required, *part.paths]
