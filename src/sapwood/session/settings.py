@@ -130,6 +130,13 @@ class RecordFields(TypedDict, total=False):
     end_reason: str | None
 
 
+class RecordChanges(RecordFields, total=False):
+    """What of a session's record may be changed once it is there."""
+
+    merge: dict[str, Any]
+    closed: bool
+
+
 class NewSessionFields(RecordFields, total=False):
     """What may be given to a new session by its manager; a parent may be its id alone."""
 

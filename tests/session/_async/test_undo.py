@@ -6,6 +6,8 @@ from sapwood import ROOT, AsyncSession, AsyncSessionManager, Message
 from sapwood.errors import (
     MessageConflictError,
     NotFoundError,
+    SessionClosedError,
+    StaleTipError,
     StoreCorruptError,
     UsageError,
 )
@@ -178,3 +180,55 @@ async def test_a_damaged_note_of_what_was_undone_is_told(
     with pytest.raises(StoreCorruptError, match="redo"):
         await chat.redo()
     assert await chat.tip() == said[1].id
+
+
+async def test_pop_takes_the_tip_back_one_place_at_a_time(chat: AsyncSession) -> None:
+    said = await talk(chat, 2)
+    for place in (said[2].id, said[1].id, said[0].id, ROOT):
+        assert (await chat.pop()).tip == place
+    with pytest.raises(UsageError, match="no message to take back"):
+        await chat.pop()
+    assert [await chat.find(it.id) for it in said] == said
+
+
+async def test_pop_goes_to_the_place_of_a_deleted_message(chat: AsyncSession) -> None:
+    said = await talk(chat, 2)
+    await chat.delete([said[2].id, said[3].id])
+    assert (await chat.pop()).tip == said[2].id
+    assert (await chat.pop()).tip == said[1].id
+
+
+async def test_pop_refuses_a_surprise(chat: AsyncSession) -> None:
+    said = await talk(chat, 1)
+    new = await chat.append("user", "and now?")
+    with pytest.raises(StaleTipError):
+        await chat.pop(expected_tip=said[1])
+    assert await chat.tip() == new.id
+    assert (await chat.pop(expected_tip=new)).tip == said[1].id
+
+
+async def test_a_fork_pops_what_it_inherited(chat: AsyncSession) -> None:
+    said = await talk(chat, 1)
+    fork = await chat.fork()
+    assert (await fork.pop()).tip == said[0].id
+    assert await chat.tip() == said[1].id
+
+
+async def test_an_edit_follows_what_the_old_message_follows(chat: AsyncSession) -> None:
+    said = await talk(chat, 2)
+    await chat.delete([said[1].id])
+    new = await chat.edit(said[2], "another question")
+    assert new.depth == said[2].depth
+    assert [it.id for it in await chat.children(said[1].id)] == [said[2].id, new.id]
+
+
+async def test_a_closed_session_takes_no_more_until_it_is_opened(chat: AsyncSession) -> None:
+    await talk(chat, 1)
+    closed = await chat.update_record(closed=True, merge={"why": "done"})
+    assert (closed.closed, closed.attributes) == (True, {"why": "done"})
+    with pytest.raises(SessionClosedError, match="closed: reopen it"):
+        await chat.append("user", "more")
+    with pytest.raises(SessionClosedError):
+        await chat.pop()
+    await chat.update_record(closed=False)
+    await chat.append("user", "more")

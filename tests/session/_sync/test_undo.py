@@ -8,6 +8,8 @@ from sapwood import ROOT, Message, Session, SessionManager
 from sapwood.errors import (
     MessageConflictError,
     NotFoundError,
+    SessionClosedError,
+    StaleTipError,
     StoreCorruptError,
     UsageError,
 )
@@ -176,3 +178,55 @@ def test_a_damaged_note_of_what_was_undone_is_told(
     with pytest.raises(StoreCorruptError, match="redo"):
         chat.redo()
     assert chat.tip() == said[1].id
+
+
+def test_pop_takes_the_tip_back_one_place_at_a_time(chat: Session) -> None:
+    said = talk(chat, 2)
+    for place in (said[2].id, said[1].id, said[0].id, ROOT):
+        assert (chat.pop()).tip == place
+    with pytest.raises(UsageError, match="no message to take back"):
+        chat.pop()
+    assert [chat.find(it.id) for it in said] == said
+
+
+def test_pop_goes_to_the_place_of_a_deleted_message(chat: Session) -> None:
+    said = talk(chat, 2)
+    chat.delete([said[2].id, said[3].id])
+    assert (chat.pop()).tip == said[2].id
+    assert (chat.pop()).tip == said[1].id
+
+
+def test_pop_refuses_a_surprise(chat: Session) -> None:
+    said = talk(chat, 1)
+    new = chat.append("user", "and now?")
+    with pytest.raises(StaleTipError):
+        chat.pop(expected_tip=said[1])
+    assert chat.tip() == new.id
+    assert (chat.pop(expected_tip=new)).tip == said[1].id
+
+
+def test_a_fork_pops_what_it_inherited(chat: Session) -> None:
+    said = talk(chat, 1)
+    fork = chat.fork()
+    assert (fork.pop()).tip == said[0].id
+    assert chat.tip() == said[1].id
+
+
+def test_an_edit_follows_what_the_old_message_follows(chat: Session) -> None:
+    said = talk(chat, 2)
+    chat.delete([said[1].id])
+    new = chat.edit(said[2], "another question")
+    assert new.depth == said[2].depth
+    assert [it.id for it in chat.children(said[1].id)] == [said[2].id, new.id]
+
+
+def test_a_closed_session_takes_no_more_until_it_is_opened(chat: Session) -> None:
+    talk(chat, 1)
+    closed = chat.update_record(closed=True, merge={"why": "done"})
+    assert (closed.closed, closed.attributes) == (True, {"why": "done"})
+    with pytest.raises(SessionClosedError, match="closed: reopen it"):
+        chat.append("user", "more")
+    with pytest.raises(SessionClosedError):
+        chat.pop()
+    chat.update_record(closed=False)
+    chat.append("user", "more")

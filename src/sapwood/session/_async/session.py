@@ -18,7 +18,7 @@ from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
 from ..references import PlaceRef, id_of
-from ..settings import Configurable, RecordFields, SettingFields, refuse_unknown, settings_of
+from ..settings import Configurable, RecordChanges, SettingFields, refuse_unknown, settings_of
 from .compaction_methods import AsyncCompactionMethods
 from .context_methods import AsyncContextMethods
 from .message_methods import AsyncMessageMethods
@@ -87,13 +87,15 @@ class AsyncSession(
         return await self._stored.record()
 
     async def update_record(
-        self, *, expected_version: int | None = None, **fields: Unpack[RecordFields]
+        self, *, expected_version: int | None = None, **fields: Unpack[RecordChanges]
     ) -> SessionRecord:
         """Change fields of the record, such as its title or state; what is not given stays.
 
-        `StaleVersionError` when the record's version is not the expected one.
+        `merge` changes some of the attributes, where `attributes` replaces them all; `closed=True`
+        lets it take no more messages. `StaleVersionError` when the record's version is not the
+        expected one.
         """
-        refuse_unknown(fields, RecordFields)
+        refuse_unknown(fields, RecordChanges)
         stored, patch = self._stored, SessionPatch(**fields)
         updated = await stored.first_creating(
             lambda: stored.store.update_session(

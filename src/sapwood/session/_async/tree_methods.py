@@ -80,10 +80,25 @@ class AsyncTreeMethods(AsyncSessionBase):
     ) -> Message:
         """Write a message anew, on a branch beside the old one; the tip moves to the new one."""
         old = await self._stored.get_message(id_of(message))
-        query = Read(leaf=old.id, overlays=False, limit=1, before=old.depth, backwards=True)
-        above = (await self._stored.read(query)).messages_only
+        above = await _place_above(self._stored, old.id, old.depth)
         new = new_message(old.role, content, self._setup.counter, id=id)
-        return (await self._append([new], above[-1] if above else ROOT, None)).messages[0]
+        return (await self._append([new], above, None)).messages[0]
+
+    async def pop(self, *, expected_tip: PlaceRef | None = None) -> SessionRecord:
+        """Move the tip to the place that it follows; nothing is deleted, and a fork may, too.
+
+        `UsageError` when there is nothing left, `StaleTipError` when the tip is not the expected
+        one, or somebody appended meanwhile.
+        """
+        record = await self._stored.record()
+        tip, position = record.tip, record.tip_position
+        expected = tip if expected_tip is None else id_of(expected_tip)
+        if expected == tip and (position is None or isinstance(tip, Root)):
+            raise UsageError("there is no message to take back", path="pop")
+        above: str | Root = ROOT
+        if position is not None and isinstance(tip, str):
+            above = await _place_above(self._stored, tip, position.depth)
+        return await self.checkout(above, expected_tip=expected)
 
     async def undo(self, turns: int = 1) -> SessionRecord:
         """Move the tip back before the last turns; nothing is deleted.
@@ -154,6 +169,17 @@ async def _read_from(stored: AsyncStoredSession, tip: str | Root, query: Read) -
             raise
         # The caller has not named it: it was the tip a moment ago.
         raise StaleTipError("the session was cleared meanwhile: read it again") from error
+
+
+async def _place_above(stored: AsyncStoredSession, id: str, depth: int) -> str | Root:
+    """Return the place that a message at a depth follows, also where a message was deleted."""
+    if depth == 1:
+        return ROOT
+    query = Read(leaf=id, overlays=False, after=depth - 2, before=depth)
+    above = (await _read_from(stored, id, query)).messages_only
+    if above:
+        return above[0].id
+    return (await stored.store.list_gaps(stored.owner, stored.id, id, after=depth - 2))[0].id
 
 
 async def _place_before(stored: AsyncStoredSession, tip: str, turns: int) -> Message | Root:
