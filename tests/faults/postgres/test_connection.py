@@ -19,7 +19,15 @@ from sapwood.errors import (
     StoreUnavailableError,
     UsageError,
 )
-from sapwood.model import NewSession, Read
+from sapwood.model import (
+    ROOT,
+    DocumentDelete,
+    DocumentPut,
+    Fence,
+    NewSession,
+    Read,
+    SessionPatch,
+)
 from sapwood.testing import COUNTS
 
 from ..late import (
@@ -114,6 +122,38 @@ def test_rule_02_an_append_that_landed_is_told_as_written_where_that_is_certain(
         with pytest.raises(MessageConflictError):
             store.append(ADA, "s", [say("m1", "another text")])
         tried("PostgreSQL", "duplicate delivery after a lost answer", 3)
+
+
+@pytest.mark.parametrize(
+    "lose", ["swallow_next_answer", "truncate_next_answer", "lose_next_request"]
+)
+def test_rule_02_what_comes_along_with_an_append_whose_answer_was_lost_is_written_once(
+    proxy: Proxy, proxied: str, schema: str, lose: str
+) -> None:
+    with open_store(proxied, schema, most_connections=1) as store:
+        make_session(store)
+        lease = store.put_document(ADA, "lease", b"", session="s", expires_in_s=600)
+        getattr(proxy, lose)()
+        done = store.append(
+            ADA,
+            "s",
+            [say(None, "ours")],
+            fence=Fence(key="lease", version=lease.version),
+            expected_version=1,
+            expected_tip=ROOT,
+            documents=[
+                DocumentPut(key="k", value=b"1", expected_version=0),
+                DocumentDelete(key="lease", expected_version=lease.version),
+            ],
+            patch=SessionPatch(title="t"),
+        )
+        assert (done.written, ids_in(store)) == (1, [done.tip])
+        [found] = store.list_documents(ADA, session="s")
+        assert done.documents == {"k": found.version, "lease": 0}
+        record = store.find_session(ADA, "s")
+        assert record is not None
+        assert (record.title, record.version) == ("t", 2)
+        tried("PostgreSQL", "duplicate delivery after a lost answer")
 
 
 async def test_rule_02_answers_lost_by_a_group_are_written_once(

@@ -5,13 +5,23 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from servers.postgres import PostgresServer
 
-from sapwood.errors import MigrationNeededError, SchemaError, SchemaTooNewError, UsageError
-from sapwood.model import NewSession, SessionPatch
+from sapwood.errors import (
+    MigrationNeededError,
+    SchemaError,
+    SchemaTooNewError,
+    SessionClosedError,
+    UsageError,
+)
+from sapwood.model import DocumentPut, ForkPoint, NewSession, SessionPatch
+from sapwood.stores.postgres import migration
+from sapwood.stores.postgres._sync import migrator
+from sapwood.stores.postgres.migration import packaged_steps
 from sapwood.testing import COUNTS
 
 from ..tried import tried
@@ -20,6 +30,7 @@ from .support import ADA, ids_in, make_session, open_store, say
 WRITER = Path(__file__).with_name("writer.py")
 PROCESSES = 4
 MESSAGES = 50
+NEWEST = len(packaged_steps())
 
 
 def tables(server: PostgresServer, schema: str) -> list[tuple[object, ...]]:
@@ -49,7 +60,7 @@ def test_rule_06_processes_that_start_at_once_migrate_once_and_all_land(
         assert store.admin.check() == []
     with psycopg.connect(server.url()) as raw:
         sql = f"SELECT count(*) FROM {schema}.migration"
-        assert raw.execute(sql.encode()).fetchall() == [(2,)]
+        assert raw.execute(sql.encode()).fetchall() == [(NEWEST,)]
     COUNTS["PostgreSQL: processes with one session"] += PROCESSES
 
 
@@ -72,25 +83,63 @@ def test_a_newer_schema_is_refused_and_not_touched(server: PostgresServer, schem
     tried("PostgreSQL", "schema from a newer version")
 
 
-def test_the_first_schemas_records_are_there(server: PostgresServer, schema: str) -> None:
-    with open_store(server.url(), schema) as store:
-        new = NewSession(id="s", title="t", attributes={"k": 1}, model="large")
-        store.create_session(ADA, new)
-    with psycopg.connect(server.url()) as raw:
-        for sql in (
-            "ALTER TABLE {s}.profile RENAME COLUMN attributes TO data",
-            "ALTER TABLE {s}.profile DROP COLUMN model, DROP COLUMN source, DROP COLUMN end_reason",
-            "DELETE FROM {s}.migration WHERE version = 2",
-        ):
-            raw.execute(sql.format(s=schema).encode())
-    with open_store(server.url(), schema) as store:
-        record = store.find_session(ADA, "s")
-        assert record is not None
-        assert (record.title, record.attributes, record.model) == ("t", {"k": 1}, None)
-        patch = SessionPatch(model="small", source="cli", end_reason="timeout")
-        record = store.update_session(ADA, "s", patch)
-        assert (record.model, record.source, record.end_reason) == ("small", "cli", "timeout")
-        assert store.admin.schema_version() == 2
+_OLD_SESSION = """
+INSERT INTO {s}.owner (name) VALUES ('ada');
+INSERT INTO {s}.directory (owner, id, number, tree)
+SELECT number, 's', nextval('{s}.session_number'), nextval('{s}.home_number') FROM {s}.owner;
+INSERT INTO {s}.session (tree, number, owner, id, home, created_at, active_at, active_s)
+SELECT tree, number, owner, id, tree, 1, 1, 0 FROM {s}.directory;
+INSERT INTO {s}.profile (tree, session, title, state, tags, attributes)
+SELECT tree, number, 't', 'active', '{}', '{"k":1}' FROM {s}.directory;
+INSERT INTO {s}.document (tree, session, key, version, updated_at, value)
+SELECT tree, number, 'k', nextval('{s}.document_version'), 1, 'v' FROM {s}.directory
+"""
+_OLD_APPEND = """
+SELECT start FROM {s}.append_one('ada', 's', NULL, true, %s, 'user', 1, NULL,
+    '{"parts":[{"type":"text","text":"said"}]}', 'said')
+"""
+
+
+def make_old(raw: psycopg.Connection[Any], schema: str, version: int, partitions: int) -> None:
+    """Make a schema and a session in it, as an older version of sapwood did."""
+    steps = packaged_steps()[:version]
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (migration, migrator):
+            patch.setattr(module, "packaged_steps", lambda: steps)
+        assert migrator.Migrator(raw, schema, partitions).migrate() == version
+    text = _OLD_SESSION if version > 1 else _OLD_SESSION.replace("attributes", "data")
+    raw.execute(text.replace("{s}", schema).encode())
+
+
+@pytest.mark.parametrize("partitions", [0, 3])
+@pytest.mark.parametrize("version", range(1, NEWEST))
+def test_an_older_schema_is_brought_up_to_date_with_what_is_there(
+    server: PostgresServer, schema: str, version: int, partitions: int
+) -> None:
+    append = _OLD_APPEND.replace("{s}", schema).encode()
+    with psycopg.connect(server.url(), autocommit=True) as old:
+        make_old(old, schema, version, partitions)
+        # This connection stays, as those of processes do that were started before.
+        assert old.execute(append, ("m1",)).fetchone() != (None,)
+        with open_store(server.url(), schema) as store:
+            record = store.find_session(ADA, "s")
+            assert record is not None
+            assert (record.title, record.attributes, record.model) == ("t", {"k": 1}, None)
+            assert not record.closed
+            assert store.admin.schema_version() == NEWEST
+            put = DocumentPut(key="own", value=b"", inherit=False)
+            store.append(ADA, "s", [say("m2")], documents=[put], patch=SessionPatch(model="small"))
+            assert old.execute(append, ("m3",)).fetchone() != (None,)
+            assert ids_in(store) == ["m1", "m2", "m3"]
+            assert [it.text for it in store.find_messages(ADA, "s", ["m1"]) if it] == ["said"]
+            store.create_session(ADA, NewSession(id="f", fork=ForkPoint(session="s")))
+            assert [it.key for it in store.list_documents(ADA, session="f")] == ["k"]
+            updated = store.update_session(ADA, "s", SessionPatch(closed=True)).record
+            assert (updated.closed, updated.model) == (True, "small")
+            assert old.execute(append, ("m4",)).fetchone() == (None,)
+            with pytest.raises(SessionClosedError):
+                store.append(ADA, "s", [say("m4")])
+            assert store.admin.check() == []
 
 
 def test_a_schema_of_another_text_is_refused(server: PostgresServer, schema: str) -> None:
@@ -109,7 +158,7 @@ def test_without_auto_migrate_nothing_is_made_until_it_is_asked_for(
         with pytest.raises(MigrationNeededError):
             store.find_session(ADA, "s")
         assert tables(server, schema) == []
-        assert store.admin.migrate() == 2
+        assert store.admin.migrate() == NEWEST
         make_session(store)
         store.append(ADA, "s", [say("m1")])
         assert ids_in(store) == ["m1"]
