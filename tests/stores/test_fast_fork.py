@@ -144,6 +144,7 @@ def plant(store: Store) -> None:
     for key in ("first", "second", "pins"):
         store.put_document(ADA, key, b'["m3", "m7", "m4", "x1", "no", "\\u0000"]', session="s")
     store.put_document(ADA, "lease", b"", session="s", expires_in_s=60)
+    store.put_document(ADA, "not inherited", b"", session="s", inherit=False)
     store.add_usage(ADA, "s", Usage(id="u", model="m", input_tokens=5))
     store.update_message(ADA, "s", say("m2", "longer", tokens=40))
     store.update_message(ADA, "s", say("m5", "longer", tokens=60))

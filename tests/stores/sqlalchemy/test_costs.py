@@ -15,7 +15,7 @@ from servers.proxy import Proxy
 from servers.sql import Database, MariaDb
 from sqlalchemy import Engine, event
 
-from sapwood.model import NewSession, Read, Search
+from sapwood.model import DocumentPut, Fence, NewSession, Read, Search, SessionPatch
 from sapwood.stores.sqlalchemy import AsyncSqlAlchemyStore, SqlAlchemyStore
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
@@ -70,6 +70,41 @@ def test_rule_03_an_append_is_one_round_trip_however_long_the_history(database: 
         assert trips(proxy, lambda: store.append(ADA, "s", [say(None)])) == 1
         assert trips(proxy, lambda: store.append(ADA, "s", [say(f"n{next(ids)}")])) == 1
         assert store.admin.check() == []
+
+
+def test_a_session_that_was_opened_again_is_appended_to_as_before(store: SqlAlchemyStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    call = lambda: store.append(ADA, "s", [say(None)])  # noqa: E731
+    usual = statements_of(store, call)
+    for closed in (True, False):
+        store.update_session(ADA, "s", SessionPatch(closed=closed))
+    assert statements_of(store, call) == usual
+    assert len(store.read(ADA, "s", Read()).messages_only) == 4
+    assert store.admin.check() == []
+
+
+def test_what_comes_along_with_an_append_is_committed_with_it(store: SqlAlchemyStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1")])
+    lease = store.put_document(ADA, "lease", b"", session="s")
+    commits: list[object] = []
+    written: list[str] = []
+    engine = engine_of(store)
+    event.listen(engine, "commit", committed := lambda conn: commits.append(conn))
+    event.listen(engine, "before_cursor_execute", run := lambda *args: written.append(args[2]))
+    store.append(
+        ADA,
+        "s",
+        [say("m2")],
+        fence=Fence(key="lease", version=lease.version),
+        documents=[DocumentPut(key="k", value=b"")],
+        patch=SessionPatch(title="t"),
+    )
+    event.remove(engine, "commit", committed)
+    event.remove(engine, "before_cursor_execute", run)
+    assert len(commits) == 1
+    # All of it is seen here: a block that commits by itself would not be.
+    assert sum(text_of.startswith("INSERT") for text_of in written) == 2
 
 
 @pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)

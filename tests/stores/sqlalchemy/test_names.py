@@ -169,6 +169,31 @@ def test_what_the_users_tables_lack_is_named(file: Engine) -> None:
     assert "my_session" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("column", "usual"), [("session.closed", 0), ("document.inherit", 1)])
+def test_a_flag_that_old_rows_of_the_users_tables_lack_is_named(
+    database: Database, column: str, usual: int
+) -> None:
+    engine, prefix = create_engine(url_of(database)), own("flag_")
+    options: dict[str, Any] = {"prefix": prefix, "own_tables": True}
+    tables = Tables(engine.dialect.name, prefix=prefix)
+    tables.metadata.drop_all(engine)
+    tables.metadata.create_all(engine)
+    table, _, name = column.partition(".")
+    wanted = f"NOT NULL DEFAULT {usual}"
+    for given, error in (("", wanted), (wanted, None)):
+        with engine.begin() as conn:
+            conn.execute(text(f"ALTER TABLE {prefix}{table} DROP COLUMN {name}"))
+            conn.execute(text(f"ALTER TABLE {prefix}{table} ADD COLUMN {name} INTEGER {given}"))
+        with SqlAlchemyStore(engine, new_id=new_id, **options) as store:
+            if error:
+                with pytest.raises(SchemaError, match=f"{error} in {prefix}{column}"):
+                    store.find_session(ADA, "s")
+            else:
+                furnish(store)
+    tables.metadata.drop_all(engine)
+    engine.dispose()
+
+
 def test_rule_02_a_users_table_that_would_take_a_message_twice_is_refused(
     database: Database,
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from servers.names import own
 from sqlalchemy import Engine, create_engine, inspect, text
@@ -10,13 +12,23 @@ from sapwood.errors import (
     MigrationNeededError,
     SchemaError,
     SchemaTooNewError,
+    SessionClosedError,
 )
-from sapwood.model import NewSession, Read, SessionPatch
+from sapwood.model import DocumentPut, NewSession, Read, SessionPatch
 from sapwood.stores.sqlalchemy import SqlAlchemyStore
+from sapwood.stores.sqlalchemy.schema import Migrator, steps_of
 from sapwood.stores.sqlalchemy.tables import Tables
-from sapwood.testing.makers import ADA, shown
+from sapwood.testing.makers import ADA, fork_of, say, shown
 
 from .support import engine_of, furnish, names_in, new_id
+
+
+def go_back_to_the_second(engine: Engine, prefix: str) -> None:
+    """Let tables be as the second step left them."""
+    with engine.begin() as conn:
+        conn.execute(text(f"ALTER TABLE {prefix}session DROP COLUMN closed"))
+        conn.execute(text(f"ALTER TABLE {prefix}document DROP COLUMN inherit"))
+        conn.execute(text(f"DELETE FROM {prefix}migration WHERE version = 3"))
 
 
 def test_without_auto_migrate_nothing_is_made_until_it_is_asked_for(file: Engine) -> None:
@@ -24,9 +36,9 @@ def test_without_auto_migrate_nothing_is_made_until_it_is_asked_for(file: Engine
         with pytest.raises(MigrationNeededError):
             store.find_session(ADA, "s")
         assert names_in(file, "") == set()
-        assert store.admin.migrate() == 2
+        assert store.admin.migrate() == 3
         furnish(store)
-        assert store.admin.schema_version() == 2
+        assert store.admin.schema_version() == 3
 
 
 def test_a_newer_schema_is_refused_and_not_touched(store: SqlAlchemyStore) -> None:
@@ -56,6 +68,7 @@ def test_the_first_schemas_records_are_there(store: SqlAlchemyStore, kept: int) 
         made.create_session(ADA, NewSession(id="s", title="t", attributes={"k": 1}, model="large"))
     changes = [f"DROP COLUMN {it}" for it in ("end_reason", "source", "model")]
     changes.append("RENAME COLUMN attributes TO data")
+    go_back_to_the_second(engine, prefix)
     with engine.begin() as conn:
         for change in changes[: 4 - kept]:
             conn.execute(text(f"ALTER TABLE {prefix}profile {change}"))
@@ -66,9 +79,9 @@ def test_the_first_schemas_records_are_there(store: SqlAlchemyStore, kept: int) 
         was = "large" if kept > 1 else None
         assert (record.title, record.attributes, record.model) == ("t", {"k": 1}, was)
         patch = SessionPatch(model="small", source="cli", end_reason="timeout")
-        record = again.update_session(ADA, "s", patch)
+        record = again.update_session(ADA, "s", patch).record
         assert (record.model, record.source, record.end_reason) == ("small", "cli", "timeout")
-        assert again.admin.schema_version() == 2
+        assert again.admin.schema_version() == 3
     Tables(engine.dialect.name, prefix=prefix).metadata.drop_all(engine)
 
 
@@ -76,6 +89,7 @@ def test_a_column_of_the_users_own_is_not_taken_over(file: Engine) -> None:
     with SqlAlchemyStore(file, new_id=new_id) as made:
         made.create_session(ADA, NewSession(id="s", attributes={"k": 1}))
     table = "sapwood_profile"
+    go_back_to_the_second(file, "sapwood_")
     with file.begin() as conn:
         conn.execute(text(f"ALTER TABLE {table} RENAME COLUMN attributes TO data"))
         for name in ("model", "source", "end_reason"):
@@ -93,6 +107,107 @@ def test_a_column_of_the_users_own_is_not_taken_over(file: Engine) -> None:
     with SqlAlchemyStore(file, new_id=new_id, columns=mapped) as again:
         record = again.update_session(ADA, "s", SessionPatch(source="cli")).record
         assert (record.attributes, record.source) == ({"k": 1}, "cli")
+
+
+NOT_INHERITED = DocumentPut(key="own", value=b"", inherit=False)
+
+
+class BrokenOffError(Exception):
+    """A process ended."""
+
+
+@pytest.mark.parametrize("broken_at", [None, "_add", "_record"])
+def test_the_second_schemas_sessions_go_on(
+    store: SqlAlchemyStore, broken_at: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when the step was broken off before, as on a server that commits each statement."""
+    engine, prefix = engine_of(store), own("older_")
+    tables = Tables(engine.dialect.name, prefix=prefix)
+    tables.metadata.drop_all(engine)
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as made:
+        furnish(made)
+        made.put_document(ADA, "k", b"v", session="s")
+    go_back_to_the_second(engine, prefix)
+    if broken_at is not None:
+        break_off(engine, prefix, broken_at, monkeypatch)
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as again:
+        assert shown(again.read(ADA, "s", Read())) == ["m1", "<o>", "m4"]
+        again.append(ADA, "s", [say("m5")], documents=[NOT_INHERITED])
+        again.create_session(ADA, fork_of("s", id="later"))
+        assert [it.key for it in again.list_documents(ADA, session="later")] == ["k"]
+        again.update_session(ADA, "s", SessionPatch(closed=True))
+        with pytest.raises(SessionClosedError):
+            again.append(ADA, "s", [say("m6")])
+        assert again.append(ADA, "fork", [say("f2")]).written == 1
+        assert again.admin.check() == []
+    with engine.connect() as conn:
+        asked = text(f"SELECT version FROM {prefix}migration ORDER BY version")
+        assert conn.execute(asked).scalars().all() == [1, 2, 3]
+    tables.metadata.drop_all(engine)
+
+
+def break_off(engine: Engine, prefix: str, at: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the migration fail: on its way, with one of two columns added, or before it is kept."""
+    go_on, added = Migrator._add, []
+
+    def fail(migrator: Migrator, column: Any) -> None:
+        if at == "_record" or added:
+            raise BrokenOffError
+        added.append(column)
+        go_on(migrator, column)
+
+    with (
+        monkeypatch.context() as patch,
+        SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as broken,
+    ):
+        patch.setattr(Migrator, at, fail)
+        with pytest.raises(BrokenOffError):
+            broken.find_session(ADA, "s")
+
+
+@pytest.mark.parametrize(("table", "column"), [("session", "closed"), ("document", "inherit")])
+def test_a_flag_of_the_users_own_is_not_taken_over(
+    store: SqlAlchemyStore, table: str, column: str
+) -> None:
+    engine, prefix = engine_of(store), own("theirs_")
+    mapped = {table: {column: f"is_{column}"}}
+    tables = Tables(engine.dialect.name, prefix=prefix, columns=mapped)
+    tables.metadata.drop_all(engine)
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as made:
+        made.create_session(ADA, NewSession(id="s"))
+        made.put_document(ADA, "k", b"", session="s")
+    go_back_to_the_second(engine, prefix)
+    with engine.begin() as conn:
+        conn.execute(text(f"ALTER TABLE {prefix}{table} ADD COLUMN {column} INTEGER DEFAULT 7"))
+    before = columns_of(engine, prefix)
+    for _ in range(2):
+        with (
+            SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as again,
+            pytest.raises(SchemaError, match=f"'{column}'"),
+        ):
+            again.find_session(ADA, "s")
+    assert columns_of(engine, prefix) == before
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix, columns=mapped) as again:
+        assert again.update_session(ADA, "s", SessionPatch(closed=True)).record.closed
+        again.create_session(ADA, fork_of("s"))
+        assert [it.key for it in again.list_documents(ADA, session="fork")] == ["k"]
+    with engine.connect() as conn:
+        found = conn.execute(text(f"SELECT {column} FROM {prefix}{table}")).scalars().all()
+    assert set(found) == {7}
+    tables.metadata.drop_all(engine)
+
+
+def columns_of(engine: Engine, prefix: str) -> list[str]:
+    looked = inspect(engine)
+    tables = (f"{prefix}session", f"{prefix}document")
+    return [it["name"] for table in tables for it in looked.get_columns(table)]
+
+
+def test_the_steps_are_those_that_were_released() -> None:
+    """A table was made by the text of its time: what a step makes is never changed."""
+    for kind in ("mysql", "postgresql", "sqlite"):
+        made = [(step.version, step.checksum[:8]) for step in steps_of(Tables(kind))]
+        assert made == [(1, "66bd40be"), (2, "fb273d32"), (3, "a94ac5de")]
 
 
 def test_a_migration_that_was_broken_off_is_finished(mariadb_url: str) -> None:

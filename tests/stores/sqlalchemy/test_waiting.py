@@ -17,10 +17,11 @@ from sqlalchemy.engine import make_url
 
 from sapwood.errors import (
     NotFoundError,
+    SessionClosedError,
     StoreBusyError,
     StoreError,
 )
-from sapwood.model import Changes, NewSession, Read
+from sapwood.model import Appended, Changes, NewSession, Read, SessionPatch
 from sapwood.stores.sqlalchemy import AsyncSqlAlchemyStore, SqlAlchemyStore
 from sapwood.stores.sqlalchemy.tx import Statements, Tx
 from sapwood.testing import ManualClock
@@ -188,6 +189,27 @@ async def test_rule_02_forks_that_append_together_know_what_they_inherited(
         assert [it.written for it in await asyncio.gather(*again)] == [0] * 12
         for n in range(12):
             assert shown(await store.read(ADA, f"f{n}", Read())) == ["m0", "m1", "own"]
+
+
+async def test_a_closed_session_refuses_what_goes_together_with_that_of_others(
+    database: Database,
+) -> None:
+    import asyncio
+
+    async with AsyncSqlAlchemyStore.from_url(database.url(), new_id=new_id) as store:
+        for n in range(12):
+            await store.create_session(ADA, NewSession(id=f"s{n}"))
+            await store.append(ADA, f"s{n}", [say("m0")])
+        for n in (5, 11):
+            await store.update_session(ADA, f"s{n}", SessionPatch(closed=True))
+        calls = [store.append(ADA, f"s{n}", [say("m1")]) for n in range(12)]
+        done = await asyncio.gather(*calls, return_exceptions=True)
+        assert [n for n, it in enumerate(done) if isinstance(it, SessionClosedError)] == [5, 11]
+        assert sum(it.written for it in done if isinstance(it, Appended)) == 10
+        for n in range(12):
+            wanted = ["m0"] if n in (5, 11) else ["m0", "m1"]
+            assert shown(await store.read(ADA, f"s{n}", Read())) == wanted
+        assert await store.admin.check() == []
 
 
 def test_a_fork_that_wrote_nothing_shows_whose_messages_they_are(store: SqlAlchemyStore) -> None:
