@@ -26,6 +26,7 @@ PREFIX = "sapwood"
 SEP = "\x1f"
 
 encode_row = msgspec.json.Encoder().encode
+_OWN = " -"
 _QUOTED = str.maketrans({"%": "%25", "{": "%7B", "}": "%7D"})
 
 
@@ -171,6 +172,11 @@ class RedisSessionRow:
         return bool(self._fields.get(b"data"))
 
     @property
+    def is_closed(self) -> bool:
+        """Whether it takes no more messages; open ones may not have the field."""
+        return bool(self._fields.get(b"cl"))
+
+    @property
     def tip(self) -> tuple[int, int]:
         """The tip's segment and depth, or zeros."""
         return _place_of(self["tip"])
@@ -212,6 +218,7 @@ class RedisSessionRow:
             model=profile.model,
             source=profile.source,
             end_reason=profile.end_reason,
+            closed=self.is_closed,
             parent=parent,
             forked_at=_position(self.fork),
             messages=int(self["m"]),
@@ -306,17 +313,27 @@ def is_expired(document: Document, now: int) -> bool:
     return document.expires_us is not None and document.expires_us <= now
 
 
-def encode_document(document: Document) -> bytes:
-    """Encode a document."""
+def encode_document(document: Document, *, inherit: bool) -> bytes:
+    """Encode a document; one that forks do not take is marked."""
     expires = "" if document.expires_us is None else document.expires_us
-    head = f"{document.version} {document.updated_us} {expires}\n"
+    head = f"{document.version} {document.updated_us} {expires}{own_mark(inherit)}\n"
     return head.encode() + document.value
+
+
+def own_mark(inherit: bool) -> str:
+    """Return what ends the first line of a document that is inherited, or is not."""
+    return "" if inherit else _OWN
+
+
+def is_inherited(stored: bytes) -> bool:
+    """Whether forks take a copy of a document, and a clear leaves it."""
+    return not stored.partition(b"\n")[0].endswith(_OWN.encode())
 
 
 def document_of(key: str, stored: bytes) -> Document:
     """Make a document of what is stored."""
     head, _, value = stored.partition(b"\n")
-    version, updated, expires = head.decode().split(" ")
+    version, updated, expires, *_ = head.decode().split(" ")
     return Document(
         key=key,
         value=value,

@@ -6,7 +6,7 @@ from typing import Any
 
 from ....errors import StoreBusyError
 from ...base.refusals import refuse_stale_session
-from ..rows import RedisSessionRow, document_of, range_of
+from ..rows import RedisSessionRow, document_of, is_inherited, range_of
 from .client import RedisCommand
 from .context import AsyncRedisContext, Look, MovedError, look_of
 from .maintenance import clean_up_tree, finish_deletions_of
@@ -61,9 +61,8 @@ async def clear_session(context: AsyncRedisContext, owner: str, session: str) ->
     }
     key = context.key(look.tree, f"k:{look.row.number}")
     stored: dict[bytes, bytes] = await context.client.run("HGETALL", key)
-    documents = [document_of(name.decode(), it) for name, it in stored.items()]
-    # Pins and leases go. One each: a script cannot pass on any number of words.
-    dropped = [it.key for it in documents if it.key == PINS or it.expires_us is not None]
+    # One each: a script cannot pass on any number of words.
+    dropped = [name for name, it in stored.items() if _goes_at_clear(name, it)]
     commands = [
         *await _retire(context, look, look.now),
         ("HSET", context.key(look.tree, "t"), "h", home),
@@ -74,6 +73,13 @@ async def clear_session(context: AsyncRedisContext, owner: str, session: str) ->
     await context.apply(owner, look, commands, only_frees=True)
     await clean_up_tree(context, owner, look.tree)
     return look.row.changed(changes)
+
+
+def _goes_at_clear(name: bytes, stored: bytes) -> bool:
+    """Whether a document is a session's pins or a lease, or is not inherited."""
+    key = name.decode()
+    is_lease = document_of(key, stored).expires_us is not None
+    return key == PINS or is_lease or not is_inherited(stored)
 
 
 async def _retire(context: AsyncRedisContext, look: Look, now: int) -> list[RedisCommand]:

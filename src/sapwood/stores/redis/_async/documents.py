@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from ....model import Document
-from ...base.refusals import renewed_until, stale_document
-from ..rows import document_of, encode_document, is_expired
+from ...base.extras import DocumentWrite, Extras
+from ...base.refusals import renewed_until
+from ..rows import document_of, encode_document, is_expired, is_inherited
 from .client import RedisCommand
 from .context import AsyncRedisWork, Look
 from .deletion import PINS
+from .extras import refuse_by_extras, refuse_stale, write_extras, written_document
 
 
 class _DocumentSlot(NamedTuple):
@@ -21,6 +23,7 @@ class _DocumentSlot(NamedTuple):
     key: str
     now: int
     stored: Document | None
+    is_inherited: bool
     next_version: int
     look: Look | None
     owner_version: str
@@ -68,44 +71,43 @@ class AsyncRedisDocuments(AsyncRedisWork):
         )
         return answer
 
-    async def put(
-        self,
-        owner: str,
-        session: str | None,
-        key: str,
-        value: bytes,
-        expected_version: int | None,
-        expires_in_us: int | None,
-    ) -> Document:
+    async def put(self, owner: str, session: str | None, new: DocumentWrite) -> Document:
         """Create or replace a document."""
-        slot = await self._slot(owner, session, key)
-        _check_version(key, slot, expected_version)
-        document = Document(
-            key=key,
-            value=value,
-            version=slot.next_version,
-            updated_us=slot.now,
-            expires_us=None if expires_in_us is None else slot.now + expires_in_us,
-        )
+        assert new.value is not None
+        key, slot = new.key, await self._slot(owner, session, new.key)
+        refuse_stale(key, slot.stored, new.expected_version, slot.now)
+        document = written_document(new, new.value, slot.next_version, slot.now)
         owners = ("SADD", self._context.keys.owners, owner)
         if session is None:
             await self._context.client.run(*owners)
-        await self._apply(owner, key, slot, ("HSET", slot.key, key, encode_document(document)))
+        encoded = encode_document(document, inherit=new.inherit)
+        await self._apply(owner, key, slot, ("HSET", slot.key, key, encoded))
         if session is None and not slot.owner_version:
             # Somebody may have erased the owner in between, who had none before.
             await self._context.client.run(*owners)
         return document
+
+    async def put_all(self, owner: str, session: str, extras: Extras) -> dict[str, int]:
+        """Put and delete some of a session's documents."""
+        context = self._context
+        look = await context.directory.look(owner, session)
+        stored = await refuse_by_extras(context, look, None, extras)
+        writes = write_extras(context, look, extras, stored)
+        if writes.commands:
+            await context.apply(owner, look, writes.commands, after_appends=True)
+        return writes.versions
 
     async def renew(
         self, owner: str, session: str | None, key: str, expected_version: int, expires_in_us: int
     ) -> Document:
         """Let a document expire later; its version stays."""
         slot = await self._slot(owner, session, key)
-        _check_version(key, slot, expected_version)
+        refuse_stale(key, slot.stored, expected_version, slot.now)
         assert slot.stored is not None
         until = renewed_until(key, slot.stored.expires_us, slot.now, expires_in_us)
         renewed = replace(slot.stored, expires_us=until)
-        await self._apply(owner, key, slot, ("HSET", slot.key, key, encode_document(renewed)))
+        encoded = encode_document(renewed, inherit=slot.is_inherited)
+        await self._apply(owner, key, slot, ("HSET", slot.key, key, encoded))
         return renewed
 
     async def delete(
@@ -114,7 +116,7 @@ class AsyncRedisDocuments(AsyncRedisWork):
         """Delete a document; return whether it was there and not expired."""
         slot = await self._slot(owner, session, key)
         stored = slot.stored
-        _check_version(key, slot, expected_version)
+        refuse_stale(key, slot.stored, expected_version, slot.now)
         if stored is None:
             return False
         await self._apply(owner, key, slot, ("HDEL", slot.key, key))
@@ -132,7 +134,8 @@ class AsyncRedisDocuments(AsyncRedisWork):
             stored = await self._context.client.run("HGET", place, key)
             now, next_version, state = look.now, look.version + 1, ""
         document = None if stored is None else document_of(key, stored)
-        return _DocumentSlot(place, int(now), document, next_version, look, state)
+        inherit = stored is None or is_inherited(stored)
+        return _DocumentSlot(place, int(now), document, inherit, next_version, look, state)
 
     async def _apply(
         self, owner: str, key: str, slot: _DocumentSlot, command: RedisCommand
@@ -147,10 +150,3 @@ class AsyncRedisDocuments(AsyncRedisWork):
         place = context.keys.owner(owner)
         begun = () if slot.owner_version else (("HSET", place, "v", slot.next_version - 1),)
         await context.apply_at(place, slot.owner_version, [*begun, command], where=place)
-
-
-def _check_version(key: str, slot: _DocumentSlot, expected: int | None) -> None:
-    found = None if slot.stored is None else slot.stored.version
-    is_free = slot.stored is None or is_expired(slot.stored, slot.now)
-    if expected is not None and found != expected and not (expected == 0 and is_free):
-        raise stale_document(key, found, expected)

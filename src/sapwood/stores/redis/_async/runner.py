@@ -11,17 +11,20 @@ from ....model import Appended
 from ...base._async.runner import AsyncRunner
 from ...base.append_request import Request
 from ...base.appends import AsyncAppends
+from ...base.extras import NO_EXTRAS
 from ...base.queues import AsyncCallerQueues
 from ...base.refusals import in_doubt
 from ..rows import RedisKeys
 from .admin import AsyncRedisAdmin
+from .appends import append_new, append_together
 from .client import AsyncRedisClient
 from .context import AsyncRedisContext, MovedError
 from .deletion import DUE_AT_ONCE, delete_expired
 from .documents import AsyncRedisDocuments
+from .extras import is_without_look
 from .feed import AsyncRedisFeed, trim_feed
 from .maintenance import finish_deletions_of
-from .messages import AsyncRedisMessages, append_new, append_together
+from .messages import AsyncRedisMessages
 from .overlays import AsyncRedisOverlays
 from .search import AsyncRedisSearch
 from .sessions import AsyncRedisSessions
@@ -92,10 +95,10 @@ class AsyncRedisRunner(AsyncRunner):
         """Append with one script; what is known already, or wrong, takes a few calls more."""
         if not self._is_ready:
             await self._make_ready()
-        batch = request.batch
+        batch, is_plain = request.batch, request.extras is NO_EXTRAS
         may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
         with in_doubt(batch):
-            appended = await self._appends.add(request) if may_be_new else None
+            appended = await self._appends.add(request) if may_be_new and is_plain else None
             if appended is None:
                 appended = await self._queues.to_the_end(
                     lambda: self._append_alone(request, may_be_new)
@@ -103,10 +106,11 @@ class AsyncRedisRunner(AsyncRunner):
         return appended
 
     async def _append_alone(self, request: Request, may_be_new: bool) -> Appended:
-        """Append what did not go with others, or what has to be planned."""
-        appended = await append_new(self._context, request) if may_be_new else None
-        if appended is not None:
-            return appended
+        """Append what does not go with others, or has to be planned."""
+        if may_be_new and is_without_look(request.extras):
+            appended = await append_new(self._context, request)
+            if appended is not None:
+                return appended
         return await self.write(lambda unit: unit.messages.append(*request))
 
     async def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:

@@ -6,23 +6,21 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from msgspec import UNSET
-from msgspec.structs import asdict, replace
-
 from ....errors import NotFoundError, ReadOnlyError
 from ....model import (
+    Fence,
     NewSession,
     Root,
     SessionPage,
-    SessionPatch,
     SessionQuery,
     SessionRecord,
     Statistics,
+    UpdatedSession,
 )
 from ....rules.append_plan import refuse_stale_tip
-from ....rules.codec import encode_json
-from ...base.refusals import no_message, no_session, refuse_stale_session, session_exists
-from ..rows import OverlayRange, RedisSessionRow, encode_row, range_of, split_entry
+from ...base.extras import Extras
+from ...base.refusals import no_message, no_session, session_exists
+from ..rows import OverlayRange, RedisSessionRow, range_of, split_entry
 from . import deletion, listing
 from .client import RedisCommand
 from .context import AsyncRedisContext, AsyncRedisWork, Look, MovedError
@@ -41,6 +39,7 @@ from .creation import (
     put_documents,
     with_numbers,
 )
+from .extras import refuse_by_extras, refuse_lost_or_closed, write_extras
 
 ENTRIES_AT_ONCE = 200
 BYTES_AT_ONCE = 4 * 1024 * 1024
@@ -100,30 +99,36 @@ class AsyncRedisSessions(AsyncRedisWork):
             return None  # it was deleted while its context was worked out
 
     async def update(
-        self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
-    ) -> SessionRecord:
-        """Change a session's record."""
-        look = await self._context.directory.look(owner, session)
-        refuse_stale_session(session, look.row.version, expected_version)
-        given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
-        changes: dict[str, Any] = {"ver": look.row.version + 1}
-        if "attributes" in given:
-            changes["attributes"] = encode_json(given.pop("attributes"), "attributes")
-            if look.row.has_data:
-                changes["data"] = ""
-        changes["p"] = encode_row(replace(look.row.profile, **given))
-        return await self._change(owner, look, changes)
+        self, owner: str, session: str, expected_tip: str | Root | None, extras: Extras
+    ) -> UpdatedSession:
+        """Change a session's record, and some of its documents."""
+        context = self._context
+        look = await context.directory.look(owner, session)
+        stored = await refuse_by_extras(context, look, expected_tip, extras)
+        writes = write_extras(context, look, extras, stored)
+        is_guarded = expected_tip is not None
+        await context.apply(owner, look, writes.commands, after_appends=True, at_tip=is_guarded)
+        record = await context.record(owner, look.row.changed(writes.changes))
+        return UpdatedSession(record=record, documents=writes.versions)
 
     async def checkout(
-        self, owner: str, session: str, message: str | Root, expected_tip: str | Root | None
+        self,
+        owner: str,
+        session: str,
+        message: str | Root,
+        expected_tip: str | Root | None,
+        fences: Sequence[Fence],
     ) -> SessionRecord:
         """Move the tip."""
-        ids = [] if isinstance(message, Root) else [message]
-        look = await self._context.directory.look(owner, session, ids)
+        context, ids = self._context, [] if isinstance(message, Root) else [message]
+        look = await context.directory.look(owner, session, ids)
+        await refuse_lost_or_closed(context, look, fences)
         if expected_tip is not None:
             refuse_stale_tip(look.row.tip_id, expected_tip)
         changes = self._moved(look, session, ids) | {"ver": look.row.version + 1}
-        return await self._change(owner, look, changes, after_appends=expected_tip is None)
+        is_guarded, command = expected_tip is not None, context.change(look, changes)
+        await context.apply(owner, look, [command], after_appends=True, at_tip=is_guarded)
+        return await context.record(owner, look.row.changed(changes))
 
     def _moved(self, look: Look, session: str, ids: Sequence[str]) -> dict[str, Any]:
         """Return what changes when the tip moves to a message, or without one to the root."""
@@ -141,13 +146,6 @@ class AsyncRedisSessions(AsyncRedisWork):
             "raw": head.raw,
             "c": head.raw if is_sum else "",
         }
-
-    async def _change(
-        self, owner: str, look: Look, changes: dict[str, Any], *, after_appends: bool = True
-    ) -> SessionRecord:
-        command = self._context.change(look, changes)
-        await self._context.apply(owner, look, [command], after_appends=after_appends)
-        return await self._context.record(owner, look.row.changed(changes))
 
     async def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions."""

@@ -15,7 +15,7 @@ from ....rules.codec import decode_body, digest
 from ...base.bounded_dict import BoundedDict
 from ...base.queues import CallerQueues
 from ...base.refusals import no_session, session_exists
-from ..rows import OverlayRange, RedisKeys, RedisSessionRow, message_of, name_of, split_entry
+from ..rows import SEP, OverlayRange, RedisKeys, RedisSessionRow, message_of, name_of, split_entry
 from .client import RedisClient, RedisCommand, ScriptCall
 
 MARKED_US = 60_000_000
@@ -174,11 +174,18 @@ class RedisContext:
         *,
         after_appends: bool = False,
         only_frees: bool = False,
+        at_tip: bool = False,
     ) -> None:
-        """Apply what was decided; with `after_appends`, appends since the look do not matter."""
+        """Apply what was decided; with `after_appends`, appends since the look do not matter.
+
+        With `at_tip` only those of the session itself do: it has to have the tip that it had.
+        """
         tree, name = look.tree, "apply_freeing" if only_frees else "apply"
         key = [self.keys.tree(tree)]
-        known = (look.version, "*" if after_appends else look.appends, self.new_id())
+        appends: str | int = "*" if after_appends else look.appends
+        if at_tip and isinstance(look, Look):
+            appends = f"{look.row.id}{SEP}{look.row['ti']}"
+        known = (look.version, appends, self.new_id())
         words = _words(commands)
         deadline = self.marks.get(tree) or self.mark(owner, tree)
         answer = self.client.run_script(name, key, *known, deadline, *words)

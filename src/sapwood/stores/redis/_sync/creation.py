@@ -19,6 +19,7 @@ from ..rows import (
     document_of,
     encode_document,
     encode_row,
+    is_inherited,
     split_entry,
     stored_fields,
 )
@@ -193,11 +194,15 @@ def documents_of(context: RedisContext, look: Look) -> dict[bytes, bytes]:
 def put_documents(
     context: RedisContext, tree: str, number: str, documents: dict[bytes, bytes], version: int
 ) -> list[RedisCommand]:
-    """Return the commands that copy documents, except leases; each gets a version of its own."""
+    """Return the commands that copy what is inherited, with a version of its own, and no leases."""
     key = context.key(tree, f"k:{number}")
-    found = [document_of(name.decode(), stored) for name, stored in documents.items()]
+    found = [
+        document_of(name.decode(), stored)
+        for name, stored in documents.items()
+        if is_inherited(stored)
+    ]
     copies = [replace(it, version=version) for it in found if it.expires_us is None]
-    return [("HSET", key, it.key, encode_document(it)) for it in copies]
+    return [("HSET", key, it.key, encode_document(it, inherit=True)) for it in copies]
 
 
 def make(

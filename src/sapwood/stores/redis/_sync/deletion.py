@@ -8,7 +8,7 @@ from typing import Any
 
 from ....errors import StoreBusyError
 from ...base.refusals import refuse_stale_session
-from ..rows import RedisSessionRow, document_of, range_of
+from ..rows import RedisSessionRow, document_of, is_inherited, range_of
 from .client import RedisCommand
 from .context import Look, MovedError, RedisContext, look_of
 from .maintenance import clean_up_tree, finish_deletions_of
@@ -63,9 +63,8 @@ def clear_session(context: RedisContext, owner: str, session: str) -> RedisSessi
     }
     key = context.key(look.tree, f"k:{look.row.number}")
     stored: dict[bytes, bytes] = context.client.run("HGETALL", key)
-    documents = [document_of(name.decode(), it) for name, it in stored.items()]
-    # Pins and leases go. One each: a script cannot pass on any number of words.
-    dropped = [it.key for it in documents if it.key == PINS or it.expires_us is not None]
+    # One each: a script cannot pass on any number of words.
+    dropped = [name for name, it in stored.items() if _goes_at_clear(name, it)]
     commands = [
         *_retire(context, look, look.now),
         ("HSET", context.key(look.tree, "t"), "h", home),
@@ -76,6 +75,13 @@ def clear_session(context: RedisContext, owner: str, session: str) -> RedisSessi
     context.apply(owner, look, commands, only_frees=True)
     clean_up_tree(context, owner, look.tree)
     return look.row.changed(changes)
+
+
+def _goes_at_clear(name: bytes, stored: bytes) -> bool:
+    """Whether a document is a session's pins or a lease, or is not inherited."""
+    key = name.decode()
+    is_lease = document_of(key, stored).expires_us is not None
+    return key == PINS or is_lease or not is_inherited(stored)
 
 
 def _retire(context: RedisContext, look: Look, now: int) -> list[RedisCommand]:

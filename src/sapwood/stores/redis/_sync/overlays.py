@@ -14,17 +14,17 @@ from ....rules.codec import encode_json
 from ...base.refusals import (
     bad_snapshot,
     changed_since,
-    lease_lost,
     no_message,
     no_overlay,
     not_shown,
     overlay_exists,
     range_order,
 )
-from ..rows import OverlayDetails, OverlayRange, document_of, encode_row, overlay_of, range_of
+from ..rows import OverlayDetails, OverlayRange, encode_row, overlay_of, range_of
 from ..scripts import place_words
 from .context import Look, MovedError, PlacedMessage, RedisWork
 from .deletion import release_overlays
+from .extras import refuse_lost_or_closed
 
 
 class _VisiblePiece(NamedTuple):
@@ -44,14 +44,20 @@ class RedisOverlays(RedisWork):
     """Work on overlays."""
 
     def add(
-        self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
+        self,
+        owner: str,
+        session: str,
+        new: NewOverlay,
+        id: str,
+        tokens: int,
+        fences: Sequence[Fence],
     ) -> Overlay:
         """Put an overlay over a range."""
         context = self._context
         ids = [ref.id for ref in (new.first, new.last) if ref.kind == "message"]
         ids += [] if new.leaf is None else [new.leaf]
         look = context.directory.look(owner, session, ids)
-        self._check_fence(look, fence)
+        refuse_lost_or_closed(context, look, fences)
         places = dict(zip(ids, look.places, strict=True))
         pieces = self._pieces(owner, session, new.leaf)
         first = self._ends(look, pieces, places, new.first)
@@ -73,14 +79,6 @@ class RedisOverlays(RedisWork):
         ]
         context.apply(owner, look, commands, after_appends=True)
         return overlay_of(str(range).encode(), stored)
-
-    def _check_fence(self, look: Look, fence: Fence | None) -> None:
-        if fence is None:
-            return
-        key = self._context.key(look.tree, f"k:{look.row.number}")
-        stored = self._context.client.run("HGET", key, fence.key)
-        if stored is None or document_of(fence.key, stored).version != fence.version:
-            raise lease_lost(fence.key, look.row.id)
 
     def _pieces(self, owner: str, session: str, leaf: str | None) -> list[_VisiblePiece]:
         _, answer = self._context.directory.run_script(
@@ -156,10 +154,11 @@ class RedisOverlays(RedisWork):
         _, (_, found) = self._context.directory.run_script(owner, session, "overlays_in_force")
         return [overlay_of(range, stored) for _, range, stored in found]
 
-    def undo(self, owner: str, session: str, overlay: str) -> Overlay:
+    def undo(self, owner: str, session: str, overlay: str, fences: Sequence[Fence]) -> Overlay:
         """Take an overlay out of force."""
         context = self._context
         look = context.directory.look(owner, session)
+        refuse_lost_or_closed(context, look, fences)
         number, range = self._in_force(look, overlay)
         stored = context.client.run("HGET", context.key(look.tree, "y"), number)
         member = range.member(number.decode())

@@ -13,17 +13,20 @@ from ....model import Appended
 from ...base._sync.runner import Runner
 from ...base.append_request import Request
 from ...base.appends import Appends
+from ...base.extras import NO_EXTRAS
 from ...base.queues import CallerQueues
 from ...base.refusals import in_doubt
 from ..rows import RedisKeys
 from .admin import RedisAdmin
+from .appends import append_new, append_together
 from .client import RedisClient
 from .context import MovedError, RedisContext
 from .deletion import DUE_AT_ONCE, delete_expired
 from .documents import RedisDocuments
+from .extras import is_without_look
 from .feed import RedisFeed, trim_feed
 from .maintenance import finish_deletions_of
-from .messages import RedisMessages, append_new, append_together
+from .messages import RedisMessages
 from .overlays import RedisOverlays
 from .search import RedisSearch
 from .sessions import RedisSessions
@@ -94,19 +97,20 @@ class RedisRunner(Runner):
         """Append with one script; what is known already, or wrong, takes a few calls more."""
         if not self._is_ready:
             self._make_ready()
-        batch = request.batch
+        batch, is_plain = request.batch, request.extras is NO_EXTRAS
         may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
         with in_doubt(batch):
-            appended = self._appends.add(request) if may_be_new else None
+            appended = self._appends.add(request) if may_be_new and is_plain else None
             if appended is None:
                 appended = self._queues.to_the_end(lambda: self._append_alone(request, may_be_new))
         return appended
 
     def _append_alone(self, request: Request, may_be_new: bool) -> Appended:
-        """Append what did not go with others, or what has to be planned."""
-        appended = append_new(self._context, request) if may_be_new else None
-        if appended is not None:
-            return appended
+        """Append what does not go with others, or has to be planned."""
+        if may_be_new and is_without_look(request.extras):
+            appended = append_new(self._context, request)
+            if appended is not None:
+                return appended
         return self.write(lambda unit: unit.messages.append(*request))
 
     def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:

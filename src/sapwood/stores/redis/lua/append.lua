@@ -6,6 +6,7 @@
 -- the owner's marks, state of the tree when it was planned, words for the parent and for the expected
 -- tip, and of each message: whether others may have used its id, tokens, time); then the messages,
 -- as they are stored from the role on. Lua reads all of a text that it makes: bodies are joined once.
+-- After the messages of a caller who is alone may follow what comes along with them.
 local CALLER_WORDS = '^' .. string.rep('([^\31]*)\31', 9) .. '()'
 local MOST_WORDS = 1000 -- of one command
 local callers, time, ttl, mark_holds = string.match(ARGV[1], '^(%d+)\31(%d*)\31(%d*)\31(%d+)$')
@@ -74,12 +75,112 @@ local function messages_of(at, of)
   return out
 end
 
+-- What comes along: which version the record is to have, how many fences and documents there are, and
+-- whether the record is patched; of each fence, key and version; of each document, key, version that
+-- it is to have, how it is written ('d': not at all; else how soon it expires, and whether it is the
+-- session's own) and value; then the fields of the record, of which 'p.' names those inside of `p`.
+local function along_at(at, row)
+  local along = {key = stem .. 'k:' .. call('HGET', row.key, 'n'), fences = {}, documents = {},
+    fields = {}, profile = {}}
+  local expected, fences, documents, patches = string.match(ARGV[at], '^(%d*) (%d+) (%d+) (1?)$')
+  along.expected, along.is_patch = expected, patches == '1'
+  along.writes = along.is_patch or documents ~= '0'
+  at = at + 1
+  for i = 1, tonumber(fences) do
+    along.fences[i] = {name = ARGV[at], version = ARGV[at + 1]}
+    at = at + 2
+  end
+  for i = 1, tonumber(documents) do
+    along.documents[i] =
+      {name = ARGV[at], expected = ARGV[at + 1], how = ARGV[at + 2], value = ARGV[at + 3]}
+    along.has_pins = along.has_pins or ARGV[at] == 'pins'
+    at = at + 4
+  end
+  for i = at, #ARGV, 2 do
+    local inside = string.match(ARGV[i], '^p%.(.+)$')
+    if inside then along.profile[inside] = ARGV[i + 1] else along.fields[ARGV[i]] = ARGV[i + 1] end
+  end
+  return along
+end
+
+-- The version of a document if it is stored, and whether it is as good as not there.
+local function document_at(key, name)
+  local version, expires = string.match(call('HGET', key, name) or '', '^(%d+) %d+ (%d*)')
+  return version, not version or (expires ~= '' and tonumber(expires) <= tonumber(now))
+end
+
+-- The JSON of what `p` has: texts, whole numbers, lists. Lua cannot tell more apart: that fails.
+local function json(value)
+  if type(value) == 'number' then assert(value % 1 == 0) return text(value) end
+  if type(value) ~= 'table' then return cjson.encode(value) end
+  assert(#value > 0)
+  local out = {}
+  for i = 1, #value do out[i] = json(value[i]) end
+  return '[' .. table.concat(out, ',') .. ']'
+end
+
+local function with_fields(stored, fields)
+  local out = {}
+  for name, value in pairs(cjson.decode(stored)) do
+    if not fields[name] then out[#out + 1] = cjson.encode(name) .. ':' .. json(value) end
+  end
+  for name, value in pairs(fields) do
+    if value ~= '' then out[#out + 1] = cjson.encode(name) .. ':' .. value end
+  end
+  return '{' .. table.concat(out, ',') .. '}'
+end
+
+-- Whether all that comes along can be written: the guards hold, and nothing is beyond Lua.
+local function can_come(along, row, version)
+  if along.expected ~= '' and along.expected ~= version then return false end
+  for _, it in ipairs(along.fences) do
+    if document_at(along.key, it.name) ~= it.version then return false end
+  end
+  for _, it in ipairs(along.documents) do
+    if it.expected ~= '' then
+      local found, is_free = document_at(along.key, it.name)
+      if found ~= it.expected and not (it.expected == '0' and is_free) then return false end
+    end
+  end
+  if not next(along.profile) then return true end
+  local went_well, profile = pcall(with_fields, call('HGET', row.key, 'p'), along.profile)
+  along.fields.p = profile
+  return went_well
+end
+
+-- Write what comes along; gives the versions that the record and the documents have then.
+local function write_along(along, row, tree, version)
+  if not along.writes then return version, '0' end
+  if along.is_patch then
+    version = whole(version + 1)
+    along.fields.ver = version
+    for name, value in pairs(along.fields) do call('HSET', row.key, name, value) end
+    -- Where attributes were called data, they are replaced, too.
+    if along.fields.attributes then call('HDEL', row.key, 'data') end
+  end
+  local written = text(call('HINCRBY', tree, 'v', 1))
+  for _, it in ipairs(along.documents) do
+    local expires, own = string.match(it.how, '^(%d*)(.*)$')
+    if expires ~= '' then expires = text(tonumber(now) + tonumber(expires)) end
+    if it.how == 'd' then
+      call('HDEL', along.key, it.name)
+    else
+      local head = written .. ' ' .. now .. ' ' .. expires .. own
+      call('HSET', along.key, it.name, head .. '\n' .. it.value)
+    end
+  end
+  return version, written
+end
+
 local function append(n, at, session, marked, owner, planned, how, parent, tip_how, tip, of)
   local tree = KEYS[n]
   stem, segments = string.sub(tree, 1, -2), {}
   local key = stem .. 's:' .. session
-  local f = call('HMGET', key, 'h', 'tip', 'ti', 'raw', 'c', 'inh', 'ov', 'x', 'm', 'ver', 'cr')
+  local f = call('HMGET', key, 'h', 'tip', 'ti', 'raw', 'c', 'inh', 'ov', 'x', 'm', 'ver', 'cr',
+    'cl')
   if not f[1] or (f[8] ~= '' and tonumber(now) >= tonumber(f[8])) then return 'gone' end
+  -- What was stored before it was closed is known to a plan.
+  if f[12] and f[12] ~= '' then return 'plan' end
   local row = {key = key, home = f[1], ids = stem .. 'i:' .. f[1], inherited = f[6]}
   local seg, depth, start, own = string.match(f[2], '^(%d+) (%d+) (%d+) (%d)')
   row.seg, row.depth = tonumber(seg or 0), tonumber(depth or 0)
@@ -99,6 +200,8 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
   -- One that is alone is looked for by the command that writes it down.
   local is_sole = count == 1 and (row.inherited == '' or not messages[1].is_foreign)
   if planned == '' and not is_sole and is_known(row, messages) then return 'plan' end
+  local along = callers == '1' and ARGV[at + count] and along_at(at + count, row)
+  if along and not can_come(along, row, f[10]) then return 'plan' end
   local is_own
   seg, depth, is_own, start = place_after(row, how, parent)
   if not seg then return 'plan' end
@@ -141,6 +244,7 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
   elseif f[7] == '0' and not call('HGET', tree, 'e') then
     context = total
   end
+  if along and along.has_pins then context = '' end
   local changes = {'tip', target .. ' ' .. last .. ' ' .. whole(start) .. ' 1',
     'ti', messages[count].id, 'raw', total, 'c', context, 'act', created, 'm', held}
   if ttl ~= '' then
@@ -152,8 +256,11 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
   if deadline ~= marked and owner ~= '' then
     call('ZADD', KEYS[tonumber(owner)], 'GT', deadline, string.match(tree, '{(.-)}'))
   end
-  return 'ok\31' .. target .. '\31' .. first .. '\31' .. now .. '\31' .. context .. '\31' .. deadline
-    .. '\31' .. f[10] .. '\31' .. f[11]
+  local answer = 'ok\31' .. target .. '\31' .. first .. '\31' .. now .. '\31' .. context .. '\31'
+    .. deadline .. '\31'
+  if not along then return answer .. f[10] .. '\31' .. f[11] end
+  local version, written = write_along(along, row, tree, f[10])
+  return answer .. version .. '\31' .. f[11] .. '\31' .. written
 end
 
 local at = 2

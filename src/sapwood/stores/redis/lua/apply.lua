@@ -1,11 +1,16 @@
--- Carry out commands if nothing has changed since the look: version, appends or '*', token, deadline,
--- then each command with the number of its words before it.
+-- Carry out commands if nothing has changed since the look: version; appends of the tree, or '*', or a
+-- session and its tip; token, deadline, then each command with the number of its words before it.
 local KEPT = 256 -- bytes of tokens: while an answer is lost, others may go on
 local t = call('HMGET', KEYS[1], 'v', 'a', 'last')
 local done = ' ' .. (t[3] or '') .. ' '
 if string.find(done, ' ' .. ARGV[3] .. ' ', 1, true) then return 'ok' end
 if (t[1] or '') ~= ARGV[1] then return 'moved' end
-if ARGV[2] ~= '*' and (t[2] or '0') ~= ARGV[2] then return 'moved' end
+local session, tip = string.match(ARGV[2], '^([^\31]+)\31(.*)$')
+if session then
+  if call('HGET', stem .. 's:' .. session, 'ti') ~= tip then return 'moved' end
+elseif ARGV[2] ~= '*' and (t[2] or '0') ~= ARGV[2] then
+  return 'moved'
+end
 if ARGV[4] ~= '' and tonumber(server_time()) > tonumber(ARGV[4]) then return 'late' end
 local at = 5
 while at <= #ARGV do

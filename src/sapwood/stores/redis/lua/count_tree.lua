@@ -11,7 +11,7 @@ for _, id in ipairs(call('HVALS', stem .. 'm')) do
     local f = call('HMGET', stem .. 's:' .. id, 'm', 'n')
     sessions, messages = sessions + 1, messages + tonumber(f[1])
     for _, stored in ipairs(call('HVALS', stem .. 'k:' .. f[2])) do
-      local expires = string.match(stored, '^%d+ %d+ (%d*)\n')
+      local expires = string.match(stored, '^%d+ %d+ (%d*)')
       if expires == '' or tonumber(expires) > tonumber(now) then documents = documents + 1 end
     end
     for _, member in ipairs(call('ZRANGE', stem .. 'v:' .. f[2], 0, -1)) do

@@ -84,7 +84,7 @@ end
 local function pins_of(row, now)
   local stored = call('HGET', stem .. 'k:' .. row.number, 'pins')
   if not stored then return {} end
-  local expires, value = string.match(stored, '^%d+ %d+ (%d*)\n(.*)$')
+  local expires, value = string.match(stored, '^%d+ %d+ (%d*)[^\n]*\n(.*)$')
   if expires ~= '' and tonumber(expires) <= tonumber(now) then return {} end
   local went_well, ids = pcall(cjson.decode, value)
   if not went_well or type(ids) ~= 'table' or not string.match(value, '^%s*%[') then return nil end
@@ -105,7 +105,7 @@ end
 -- Whether a sum that counts a session's pins is right for as long as nothing is changed.
 local function holds(row, now)
   local stored = call('HGET', stem .. 'k:' .. row.number, 'pins')
-  local expires = stored and string.match(stored, '^%d+ %d+ (%d+)\n')
+  local expires = stored and string.match(stored, '^%d+ %d+ (%d+)')
   return not expires or tonumber(expires) <= tonumber(now)
 end
 

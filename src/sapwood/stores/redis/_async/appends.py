@@ -1,0 +1,212 @@
+"""Appends: at once where all is new, several that came together in one go, else after a look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from ....model import ROOT, Appended, Message, Root
+from ....rules.append_plan import KnownMessage, plan_append
+from ....rules.codec import Packed
+from ...base.append_request import Request
+from ...base.extras import NO_EXTRAS
+from ...base.refusals import no_message
+from ..rows import SEP, RedisSessionRow
+from ..scripts import place_words
+from .client import ScriptCall
+from .context import MARKED_US, AsyncRedisContext, Look, MovedError, PlacedMessage
+from .extras import (
+    present_versions,
+    refuse_by_extras,
+    refuse_closed,
+    refuse_stale_documents,
+    words_along,
+    written_versions,
+)
+
+
+class _PlannedAppend(NamedTuple):
+    """What was found by a look: the state of the tree, the words for the place, the session."""
+
+    state: str
+    parent: tuple[str, str]
+    row: RedisSessionRow
+
+
+async def append_new(context: AsyncRedisContext, request: Request) -> Appended | None:
+    """Append a batch that is all new; None, and nothing written, when it has to be planned."""
+    tree, answer = await context.directory.in_tree(
+        request.owner, request.session, lambda tree: _run_append(context, request, tree)
+    )
+    return _appended(context, request, tree, answer)
+
+
+async def append_together(
+    context: AsyncRedisContext, requests: Sequence[Request]
+) -> list[Appended | None]:
+    """Append for several callers in one go; None for those that have to try by themselves."""
+    done: list[Appended | None] = [None] * len(requests)
+    known = [context.directory.known_tree(it.owner, it.session) for it in requests]
+    left = [(n, tree) for n, tree in enumerate(known) if tree is not None]
+    for _ in range(2):
+        answers = await _run_together(context, [(requests[n], tree) for n, tree in left])
+        unmarked: list[tuple[int, str]] = []
+        for (n, tree), answer in zip(left, answers, strict=True):
+            if not isinstance(answer, Exception):
+                done[n] = _appended(context, requests[n], tree, answer.split(b"\x1f"))
+                unmarked += [(n, tree)] if answer == b"mark" else []
+        left = unmarked
+        await context.mark_all([(requests[n].owner, tree) for n, tree in left])
+    return done
+
+
+async def append_planned(context: AsyncRedisContext, request: Request) -> Appended:
+    """Append a batch as the contract says, whatever of it is known."""
+    batch, extras = request.batch, request.extras
+    ids = [it.id for it in batch]
+    if isinstance(request.parent, str):
+        ids.append(request.parent)
+    look = await context.directory.look(request.owner, request.session, ids)
+    seen = {id: it for id, it in zip(ids, look.places, strict=True) if it is not None}
+    known = {
+        it.id: KnownMessage(seen[it.id].first_digest(), seen[it.id].parent or ROOT)
+        for it in batch
+        if it.id in seen
+    }
+    plan = plan_append(batch, known, look.row.tip_id, request.parent, request.expected_tip)
+    # A deleted message is refused by the plan.
+    stored = [it for it in (seen[it.id].message() for it in batch[: plan.known]) if it is not None]
+    if plan.known == len(batch):
+        versions = await present_versions(context, look, extras)
+        return Appended(messages=stored, written=0, tip=look.row.tip_id, documents=versions)
+    refuse_closed(look)
+    refuse_stale_documents(look, extras, await refuse_by_extras(context, look, None, extras))
+    rest = request._replace(batch=batch[plan.known :])
+    planned = _planned(look, plan.parent, seen)
+    answer = await _run_append(context, rest, look.tree, planned)
+    written = _appended(context, rest, look.tree, answer)
+    if written is None:
+        raise MovedError(look.tree)
+    return replace(written, messages=[*stored, *written.messages])
+
+
+def _planned(
+    look: Look, parent: str | Root | None, seen: Mapping[str, PlacedMessage]
+) -> _PlannedAppend:
+    """Say where an append goes, by what was looked at."""
+    if not isinstance(parent, str):
+        words = place_words(parent)
+    elif (found := seen.get(parent)) is not None:
+        words = "p", f"{found.segment} {found.depth}"
+    else:
+        raise no_message(look.row.id, parent)
+    return _PlannedAppend(f"{look.version} {look.appends}", words, look.row)
+
+
+async def _run_together(
+    context: AsyncRedisContext, callers: Sequence[tuple[Request, str]]
+) -> Sequence[bytes | Exception]:
+    """Run the script for several callers: once where one server has all their trees."""
+    if not callers:
+        return []
+    if context.client.is_cluster:
+        return await context.client.try_scripts([_call(context, [it]) for it in callers])
+    call = _call(context, callers)
+    answer: bytes = await context.client.run_script(call.name, call.keys, *call.args)
+    return answer.split(b"\n")
+
+
+async def _run_append(
+    context: AsyncRedisContext,
+    request: Request,
+    tree: str,
+    planned: _PlannedAppend | None = None,
+) -> Sequence[bytes]:
+    """Run the script for one caller; a tree that is not marked is marked first."""
+    call = _call(context, [(request, tree)], planned)
+    answer: bytes = await context.client.run_script(call.name, call.keys, *call.args)
+    if answer == b"mark":
+        await context.mark(request.owner, tree)
+        call = _call(context, [(request, tree)], planned)
+        answer = await context.client.run_script(call.name, call.keys, *call.args)
+    return answer.split(b"\x1f")
+
+
+def _call(
+    context: AsyncRedisContext,
+    callers: Sequence[tuple[Request, str]],
+    planned: _PlannedAppend | None = None,
+) -> ScriptCall:
+    """Return the call of the script for requests, each with its tree; one that was planned."""
+    keys = [context.keys.tree(tree) for _, tree in callers]
+    marks: dict[str, str] = {}
+    if not context.client.is_cluster:
+        # One server holds all keys: the marks are made by the script itself.
+        for owner in {request.owner: None for request, _ in callers}:
+            keys.append(context.keys.owner(owner, "h"))
+            marks[owner] = str(len(keys))
+    ttl = "" if context.ttl_us is None else str(context.ttl_us)
+    shared = (str(len(callers)), context.directory.time(), ttl, str(MARKED_US))
+    state, parent, row = planned or ("", None, None)
+    # The driver is slow with many arguments.
+    args: list[Any] = [SEP.join(shared)]
+    for request, tree in callers:
+        words = (
+            str(len(request.batch)),
+            request.session,
+            context.marks.get(tree, "0"),
+            marks.get(request.owner, ""),
+            state,
+            *(parent or place_words(request.parent)),
+            *place_words(request.expected_tip),
+            "".join([_message_words(it) for it in request.batch]),
+        )
+        args.append(SEP.join(words))
+        # Of each message, the part of its entry that is known here.
+        args += [f"{it.role}{SEP}{it.id}\n".encode() + it.body for it in request.batch]
+        if request.extras is not NO_EXTRAS:
+            args += words_along(request.extras, row)
+    return ScriptCall("append", keys, args)
+
+
+def _message_words(it: Packed) -> str:
+    """Return what the script has to know of a message beside what is stored."""
+    created = "" if it.created_us is None else it.created_us
+    return f"{'' if it.is_ours else '1'} {it.tokens} {created};"
+
+
+def _appended(
+    context: AsyncRedisContext, request: Request, tree: str, answer: Sequence[bytes]
+) -> Appended | None:
+    """Return what was appended; None, and nothing was written, when it has to be planned."""
+    if answer[0] != b"ok":
+        return None
+    _, target, first, time, known, deadline, version, created, *written = answer
+    context.marks[tree] = deadline.decode()
+    batch, segment, now = request.batch, target.decode(), int(time)
+    messages = [
+        Message(
+            id=it.id,
+            role=it.role,
+            parts=it.parts,
+            metadata=it.metadata,
+            extra=it.extra,
+            segment=segment,
+            depth=depth,
+            home=request.session,
+            tokens=it.tokens,
+            version=1,
+            created_us=now if it.created_us is None else it.created_us,
+        )
+        for depth, it in enumerate(batch, int(first))
+    ]
+    return Appended(
+        messages=messages,
+        written=len(batch),
+        tip=batch[-1].id,
+        documents=written_versions(request.extras, int(written[0])) if written else {},
+        context_tokens=int(known) if known else None,
+        stamp=(int(version), int(created)),
+    )
