@@ -340,4 +340,5 @@ def document_of(key: str, stored: bytes) -> Document:
         version=int(version),
         updated_us=int(updated),
         expires_us=int(expires) if expires else None,
+        inherit=is_inherited(stored),
     )
