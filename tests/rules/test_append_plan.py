@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.errors import MessageConflictError, StaleTipError
-from sapwood.model import ROOT, Root
+from sapwood.errors import AlreadyExistsError, MessageConflictError, StaleTipError
+from sapwood.model import ROOT, OnKnown, Root
 from sapwood.rules.append_plan import AppendPlan, KnownMessage, plan_append
 from sapwood.rules.codec import Body, Packed, digest
 
@@ -26,8 +26,14 @@ def plan(
     tip: Id = ROOT,
     parent: Id | None = None,
     expected_tip: Id | None = None,
+    on_known: OnKnown = "return",
 ) -> AppendPlan:
-    return plan_append([packed(id) for id in ids], seen, tip, parent, expected_tip)
+    return plan_append([packed(id) for id in ids], seen, tip, parent, expected_tip, on_known)
+
+
+def found(plan: AppendPlan) -> tuple[int, Id | None]:
+    """Return what a plan says where the batch is as it was given."""
+    return plan.known, plan.parent
 
 
 # a, b and c are stored one after the other; d was deleted.
@@ -36,12 +42,31 @@ STORED = {**CHAIN, "d": KnownMessage(None, "c")}
 
 
 def test_new_messages_go_to_the_tip() -> None:
-    assert plan("xy", CHAIN, tip="c") == AppendPlan(0, None)
+    assert found(plan("xy", CHAIN, tip="c")) == (0, None)
 
 
 def test_new_messages_go_after_an_explicit_parent() -> None:
-    assert plan("xy", CHAIN, tip="c", parent="a") == AppendPlan(0, "a")
-    assert plan("xy", CHAIN, tip="c", parent=ROOT) == AppendPlan(0, ROOT)
+    assert found(plan("xy", CHAIN, tip="c", parent="a")) == (0, "a")
+    assert found(plan("xy", CHAIN, tip="c", parent=ROOT)) == (0, ROOT)
+
+
+def test_what_is_known_is_refused_where_that_is_asked_for() -> None:
+    assert found(plan("xy", CHAIN, tip="c", on_known="raise")) == (0, None)
+    with pytest.raises(AlreadyExistsError, match="'b' is stored already"):
+        plan("xb", CHAIN, tip="c", on_known="raise")
+
+
+def test_what_is_known_is_passed_over_where_that_is_asked_for() -> None:
+    done = plan("xbyc", CHAIN, tip="c", parent="a", expected_tip="c", on_known="skip")
+    assert found(done) == (2, "a")
+    assert [it.id for it in done.batch] == ["b", "c", "x", "y"]
+    assert found(plan("cb", CHAIN, tip="c", expected_tip="a", on_known="skip")) == (2, None)
+    with pytest.raises(StaleTipError):
+        plan("bx", CHAIN, tip="c", expected_tip="b", on_known="skip")
+    with pytest.raises(MessageConflictError, match="other content"):
+        plan("xb", {**CHAIN, "b": KnownMessage(OTHER, "a")}, tip="c", on_known="skip")
+    with pytest.raises(MessageConflictError, match="'d' was deleted"):
+        plan("xd", STORED, tip="d", on_known="skip")
 
 
 def test_a_retry_writes_nothing() -> None:
@@ -93,15 +118,15 @@ def test_an_id_given_twice_is_a_conflict() -> None:
 
 
 def test_the_rest_follows_the_prefix_with_an_explicit_parent() -> None:
-    assert plan("bx", CHAIN, tip="c", parent="a") == AppendPlan(1, "b")
+    assert found(plan("bx", CHAIN, tip="c", parent="a")) == (1, "b")
 
 
 def test_the_rest_goes_to_the_tip_without_an_explicit_parent() -> None:
-    assert plan("bx", CHAIN, tip="c") == AppendPlan(1, None)
+    assert found(plan("bx", CHAIN, tip="c")) == (1, None)
 
 
 def test_with_an_expected_tip_the_prefix_has_to_end_at_the_tip() -> None:
-    assert plan("bcx", CHAIN, tip="c", expected_tip="a") == AppendPlan(2, None)
+    assert found(plan("bcx", CHAIN, tip="c", expected_tip="a")) == (2, None)
     with pytest.raises(StaleTipError, match="the tip is message 'c', not message 'b'"):
         plan("bx", CHAIN, tip="c", expected_tip="a")
 
@@ -174,7 +199,7 @@ def test_append_does_what_rule_two_says(
 ) -> None:
     wanted = rule_two(batch, seen, tip, parent, expected)
     try:
-        got: object = tuple(plan_append(batch, seen, tip, parent, expected))
+        got: object = tuple(plan_append(batch, seen, tip, parent, expected))[:2]
     except (MessageConflictError, StaleTipError) as error:
         got = type(error)
     assert got == wanted

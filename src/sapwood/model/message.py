@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -107,12 +107,18 @@ class Message(_Dated, msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return "\n".join(part.text for part in self.parts if isinstance(part, ReasoningPart))
 
 
+OnKnown = Literal["return", "raise", "skip"]
+"""What an append does about messages that are stored already."""
+
+
 class Appended(msgspec.Struct, frozen=True, kw_only=True):
     """What an append did: the stored messages in order, and how many of them were new.
 
     `context_tokens` is that of the session's record after it, and `stamp` the record's version and
     `created_us`, where the store knows them without reading on; None otherwise. `documents` has the
-    version of each document that came along, 0 where it is not there.
+    version of each document that came along, 0 where it is not there. `known` are the ids that were
+    stored before, and `elsewhere` those of them that are not on the path to the tip: a retry after
+    the tip was moved is acknowledged, and not in the history.
     """
 
     messages: list[Message]
@@ -121,6 +127,8 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
     context_tokens: int | None = None
     stamp: tuple[int, int] | None = None
     documents: dict[str, int] = {}
+    known: list[str] = []
+    elsewhere: list[str] = []
 
 
 class UpdatedMessage(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..errors import MessageConflictError, StaleTipError
-from ..model import ROOT, Root
+from ..errors import AlreadyExistsError, MessageConflictError, StaleTipError
+from ..model import ROOT, OnKnown, Root
 from .codec import Packed
 
 
@@ -18,13 +18,15 @@ class KnownMessage(NamedTuple):
 
 
 class AppendPlan(NamedTuple):
-    """What to do: `known` messages of the batch are stored already, the rest goes after `parent`.
+    """What to do: the first `known` of the batch are stored already, the rest goes after `parent`.
 
-    A `parent` of None means the tip.
+    A `parent` of None means the tip. The batch is as it was given, but for known messages that are
+    to be skipped, which come first.
     """
 
     known: int
     parent: str | Root | None
+    batch: Sequence[Packed]
 
 
 def plan_append(
@@ -33,24 +35,54 @@ def plan_append(
     tip: str | Root,
     parent: str | Root | None,
     expected_tip: str | Root | None,
+    on_known: OnKnown = "return",
 ) -> AppendPlan:
     """Decide what of a batch is new and where it goes; raise where it contradicts what is stored.
 
     Stored messages are looked at before the expected tip is, so that a retry succeeds.
     """
     _refuse_repeated_ids(batch)
+    if on_known == "raise":
+        _refuse_known(batch, seen)
+    if on_known == "skip":
+        return _plan_around(batch, seen, tip, parent, expected_tip)
     known = _known_prefix(batch, seen)
     _refuse_other_content(batch[:known], seen)
     if parent is not None:
         _refuse_other_parent(batch[:known], seen, parent)
     if known == len(batch):
-        return AppendPlan(known, None)
+        return AppendPlan(known, None, batch)
     last_known = batch[known - 1].id if known else None
     if expected_tip is not None:
         refuse_stale_tip(tip, expected_tip if last_known is None else last_known)
     if parent is not None:
-        return AppendPlan(known, parent if last_known is None else last_known)
-    return AppendPlan(known, None)
+        return AppendPlan(known, parent if last_known is None else last_known, batch)
+    return AppendPlan(known, None, batch)
+
+
+def _refuse_known(batch: Sequence[Packed], seen: Mapping[str, KnownMessage]) -> None:
+    for message in batch:
+        # One that was made for this call is known because an earlier try of it landed.
+        if message.id in seen and not message.is_ours:
+            raise AlreadyExistsError(
+                f"message {message.id!r} is stored already: append only what is new"
+            )
+
+
+def _plan_around(
+    batch: Sequence[Packed],
+    seen: Mapping[str, KnownMessage],
+    tip: str | Root,
+    parent: str | Root | None,
+    expected_tip: str | Root | None,
+) -> AppendPlan:
+    """Plan for what is new alone; of what is known only the content has to be the same."""
+    known = [it for it in batch if it.id in seen]
+    new = [it for it in batch if it.id not in seen]
+    _refuse_other_content(known, seen)
+    if new and expected_tip is not None:
+        refuse_stale_tip(tip, expected_tip)
+    return AppendPlan(len(known), parent if new else None, [*known, *new])
 
 
 def _refuse_repeated_ids(batch: Sequence[Packed]) -> None:

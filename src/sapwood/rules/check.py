@@ -315,6 +315,14 @@ def usage_by(value: str) -> None:
         raise UsageError(f"by must be 'model' or 'message', not {value!r}", path="by")
 
 
+def on_known(value: str) -> None:
+    """Check what is done about messages that are stored already."""
+    if value not in ("return", "raise", "skip"):
+        raise UsageError(
+            f"on_known must be 'return', 'raise' or 'skip', not {value!r}", path="on_known"
+        )
+
+
 def search(value: Search) -> None:
     """Check where to search and how much to give; the query is checked where it is read."""
     instance(value, Search, "search")

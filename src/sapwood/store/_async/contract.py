@@ -39,6 +39,7 @@ from ...model import (
     NewMessage,
     NewOverlay,
     NewSession,
+    OnKnown,
     Overlay,
     Read,
     Root,
@@ -175,6 +176,8 @@ class AsyncStore(AsyncDocumentCalls):
         fence: Fence | Sequence[Fence] | None = None,
         documents: Sequence[DocumentChange] = (),
         patch: SessionPatch | None = None,
+        expected_snapshot: str | None = None,
+        on_known: OnKnown = "return",
     ) -> Appended:
         """Append messages, one after the other, all or none.
 
@@ -187,7 +190,13 @@ class AsyncStore(AsyncDocumentCalls):
         move. Other content, another explicit parent, or a deleted message: `MessageConflictError`.
         In a batch the known messages must form a prefix, and no id may come twice. What is new then
         follows the last known one when a parent was given; with `expected_tip` that one must be the
-        tip; otherwise the new ones go to the tip.
+        tip; otherwise the new ones go to the tip. With `on_known="raise"` a known message is
+        `AlreadyExistsError`. With "skip" known ones may be anywhere in a batch: they have to say
+        the same and are passed over, and what is new goes after the parent or the tip. The answer
+        names what was known, and what of that is not on the path to the tip.
+
+        `expected_snapshot` is that of a history: new messages are refused with `ConflictError` when
+        a message on the path that they follow was edited or deleted since.
 
         Changes of the session's documents and a patch of its record come along, all or nothing. A
         call whose messages are all known does none of that again, and asks for no guard: it was

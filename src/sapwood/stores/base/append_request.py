@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...model import Root
+from msgspec.structs import replace
+
+from ...model import Appended, OnKnown, Root
 from ...rules.codec import Packed
 from .extras import NO_EXTRAS, Extras
 
@@ -19,6 +21,8 @@ class Request(NamedTuple):
     parent: str | Root | None
     expected_tip: str | Root | None
     extras: Extras = NO_EXTRAS
+    on_known: OnKnown = "return"
+    expected_snapshot: str | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -28,9 +32,16 @@ class Request(NamedTuple):
             and self.parent is None
             and self.expected_tip is None
             and self.extras is NO_EXTRAS
+            and self.expected_snapshot is None
         )
 
 
 def size_of(request: Request) -> int:
     """Return how many bytes a request has."""
     return sum(len(it.body) for it in request.batch)
+
+
+def in_given_order(appended: Appended, batch: Sequence[Packed]) -> Appended:
+    """Return an answer with its messages in the order in which they were given."""
+    by_id = {message.id: message for message in appended.messages}
+    return replace(appended, messages=[by_id[it.id] for it in batch])

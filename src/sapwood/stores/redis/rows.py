@@ -21,6 +21,7 @@ from ...model import (
     SessionRecord,
 )
 from ...rules.codec import decode_body, decode_json
+from ..base.refusals import bad_snapshot
 
 PREFIX = "sapwood"
 SEP = "\x1f"
@@ -342,3 +343,10 @@ def document_of(key: str, stored: bytes) -> Document:
         expires_us=int(expires) if expires else None,
         inherit=is_inherited(stored),
     )
+
+
+def read_snapshot(snapshot: str) -> int:
+    """Return the version of a tree that a history's snapshot stands for."""
+    if not (snapshot.isascii() and snapshot.isdigit() and len(snapshot) <= 18):
+        raise bad_snapshot(snapshot)
+    return int(snapshot)

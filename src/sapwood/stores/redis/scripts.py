@@ -22,6 +22,7 @@ _NO_WRITES = frozenset(
         "leaves",
         "look",
         "marked_trees",
+        "on_path",
         "overlays_in_force",
         "owner_documents",
         "path_runs",

@@ -23,6 +23,12 @@ def ending_on_path(overlays: Iterable[Row], leaf: int, lineage: LineageOf) -> li
     return [row for row in overlays if is_on_path(place_of(row[OVERLAY_LAST]), place, lineage)]
 
 
+def on_path(positions: Iterable[int], leaf: int, lineage: LineageOf) -> set[int]:
+    """Return those of the positions that are on the path to a leaf."""
+    end = unpack_place(leaf)
+    return {pos for pos in positions if is_on_path(place_of(pos), end, lineage)}
+
+
 def pins_under(pins: Iterable[int], cover: Cover, lineage: LineageOf) -> list[int]:
     """Return those of the pinned positions that an overlay covers, by depth."""
     first, last = cover.first.depth, cover.last.depth

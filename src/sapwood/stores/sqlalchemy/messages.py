@@ -31,7 +31,7 @@ from ..relational.rows import (
     said_at,
     taken,
 )
-from ..relational.walk import covering, inherited_follower, parent_pos
+from ..relational.walk import covering, inherited_follower, on_path, parent_pos
 from .feed import KIND_DELETE, KIND_UPDATE, record_changes
 from .lookup import id_at, in_parts, rows_at
 from .quick_read import NO_LIMIT, from_the_beginning, from_the_end, latest_edit, positions_in
@@ -242,6 +242,9 @@ class SqlMessageStatements(MessageStatements[Tx]):
     def parent_ids(self, session: SessionRow, positions: Iterable[int]) -> dict[int, str | Root]:
         tx = self._tx
         return {pos: id_at(tx, session.tree, parent_pos(pos, tx.lineage)) for pos in positions}
+
+    def on_path(self, session: SessionRow, positions: Collection[int], leaf: int) -> set[int]:
+        return on_path(positions, leaf, self._tx.lineage)
 
     def write_after(
         self, session: SessionRow, pos: int, batch: Sequence[Packed], now: int

@@ -29,7 +29,7 @@ from ..relational.rows import (
     said_at,
     written,
 )
-from ..relational.walk import covering, inherited_follower, parent_pos
+from ..relational.walk import covering, inherited_follower, on_path, parent_pos
 from .checksum import checksum
 from .connection import Connection
 from .feed import KIND_APPEND, KIND_DELETE, KIND_UPDATE, latest_seq, note_erasure, record_change
@@ -290,6 +290,9 @@ class SqliteMessageStatements(MessageStatements[Connection]):
 
     def parent_ids(self, session: SessionRow, positions: Iterable[int]) -> dict[int, str | Root]:
         return {pos: id_at(self._tx, parent_pos(pos, self._tx.lineage)) for pos in positions}
+
+    def on_path(self, session: SessionRow, positions: Collection[int], leaf: int) -> set[int]:
+        return on_path(positions, leaf, self._tx.lineage)
 
     def write_after(
         self, session: SessionRow, pos: int, batch: Sequence[Packed], now: int

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from ...model import Appended, Root
-from ...rules.codec import Packed
-from ..base.extras import NO_EXTRAS, Extras
+from ...model import Appended
+from ..base.append_request import Request
 from ..relational._sync.dialect import Dialect
 from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.unit import RelationalUnit
@@ -33,20 +32,12 @@ class _SqliteMessages(RelationalMessages):
         super().__init__(dialect)
         self._tx = tx
 
-    def append(
-        self,
-        owner: str,
-        session: str,
-        batch: Sequence[Packed],
-        parent: str | Root | None,
-        expected_tip: str | Root | None,
-        extras: Extras,
-    ) -> Appended:
-        if len(batch) == 1 and parent is None and expected_tip is None and extras is NO_EXTRAS:
-            appended = extend(self._tx, owner, session, batch[0])
+    def append(self, request: Request) -> Appended:
+        if request.is_plain:
+            appended = extend(self._tx, request.owner, request.session, request.batch[0])
             if appended is not None:
                 return appended
-        return super().append(owner, session, batch, parent, expected_tip, extras)
+        return super().append(request)
 
 
 class SqliteUnit(RelationalUnit):

@@ -15,6 +15,7 @@ from .durability import AsyncDurableContract
 from .edges import AsyncEdgeContract
 from .feed import AsyncFeedContract
 from .forks import AsyncDetachedForkContract, AsyncForkContract
+from .known import AsyncKnownContract
 from .listing import AsyncListingContract
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
 from .missing import AsyncMissingContract
@@ -61,6 +62,7 @@ class AsyncStoreContract(
     AsyncLeaseContract,
     AsyncDocumentContract,
     AsyncUnitContract,
+    AsyncKnownContract,
     AsyncFenceContract,
     AsyncClosedContract,
     AsyncExtraContract,

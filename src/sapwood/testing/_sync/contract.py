@@ -17,6 +17,7 @@ from .durability import DurableContract
 from .edges import EdgeContract
 from .feed import FeedContract
 from .forks import DetachedForkContract, ForkContract
+from .known import KnownContract
 from .listing import ListingContract
 from .messages import DeleteContract, FindContract, UpdateContract
 from .missing import MissingContract
@@ -63,6 +64,7 @@ class StoreContract(
     LeaseContract,
     DocumentContract,
     UnitContract,
+    KnownContract,
     FenceContract,
     ClosedContract,
     ExtraContract,

@@ -35,7 +35,7 @@ class AsyncRunner(ABC):
 
     async def append(self, request: Request) -> Appended:
         """Append messages; a runner may have a way of its own for what is done all the time."""
-        return await self.write(lambda unit: unit.messages.append(*request))
+        return await self.write(lambda unit: unit.messages.append(request))
 
     @abstractmethod
     async def finish_deletions(self) -> None:

@@ -22,6 +22,7 @@ from ....model import (
     NewMessage,
     NewOverlay,
     NewSession,
+    OnKnown,
     Overlay,
     Problem,
     Read,
@@ -43,7 +44,7 @@ from ....rules.query import parse
 from ....rules.tokens import estimate_text
 from ....store._async.admin import AsyncStoreAdmin, Progress
 from ....store._async.contract import AsyncStore
-from ..append_request import Request
+from ..append_request import Request, in_given_order
 from ..extras import DocumentWrite, Extras, checked_extras
 from .runner import AsyncRunner
 
@@ -157,14 +158,20 @@ class AsyncBaseStore(AsyncStore):
         fence: Fence | Sequence[Fence] | None = None,
         documents: Sequence[DocumentChange] = (),
         patch: SessionPatch | None = None,
+        expected_snapshot: str | None = None,
+        on_known: OnKnown = "return",
     ) -> Appended:
         check.owner_and_session(owner, session)
         batch = pack_all(messages, self._new_id, self.max_message_bytes)
         check.given(check.place, parent, "parent")
         check.given(check.place, expected_tip, "expected_tip")
+        check.given(check.text, expected_snapshot, "expected_snapshot")
+        check.on_known(on_known)
         extras = self._extras(fence, expected_version, documents, patch)
-        request = Request(owner, session, batch, parent, expected_tip, extras)
-        return await self._runner.append(request)
+        options = (extras, on_known, expected_snapshot)
+        request = Request(owner, session, batch, parent, expected_tip, *options)
+        appended = await self._runner.append(request)
+        return in_given_order(appended, batch) if on_known == "skip" else appended
 
     async def update_message(
         self,

@@ -39,6 +39,7 @@ from ....model import (
 )
 from ....rules.codec import Packed
 from ....rules.query import Query
+from ..append_request import Request
 from ..extras import DocumentWrite, Extras
 
 
@@ -78,15 +79,7 @@ class AsyncMessageWork(Protocol):
     """Work on messages."""
 
     @abstractmethod
-    async def append(
-        self,
-        owner: str,
-        session: str,
-        batch: Sequence[Packed],
-        parent: str | Root | None,
-        expected_tip: str | Root | None,
-        extras: Extras,
-    ) -> Appended: ...
+    async def append(self, request: Request) -> Appended: ...
     @abstractmethod
     async def update(
         self,

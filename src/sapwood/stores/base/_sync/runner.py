@@ -37,7 +37,7 @@ class Runner(ABC):
 
     def append(self, request: Request) -> Appended:
         """Append messages; a runner may have a way of its own for what is done all the time."""
-        return self.write(lambda unit: unit.messages.append(*request))
+        return self.write(lambda unit: unit.messages.append(request))
 
     @abstractmethod
     def finish_deletions(self) -> None:

@@ -24,6 +24,7 @@ from ....model import (
     NewMessage,
     NewOverlay,
     NewSession,
+    OnKnown,
     Overlay,
     Problem,
     Read,
@@ -45,7 +46,7 @@ from ....rules.query import parse
 from ....rules.tokens import estimate_text
 from ....store._sync.admin import Progress, StoreAdmin
 from ....store._sync.contract import Store
-from ..append_request import Request
+from ..append_request import Request, in_given_order
 from ..extras import DocumentWrite, Extras, checked_extras
 from .runner import Runner
 
@@ -157,14 +158,20 @@ class BaseStore(Store):
         fence: Fence | Sequence[Fence] | None = None,
         documents: Sequence[DocumentChange] = (),
         patch: SessionPatch | None = None,
+        expected_snapshot: str | None = None,
+        on_known: OnKnown = "return",
     ) -> Appended:
         check.owner_and_session(owner, session)
         batch = pack_all(messages, self._new_id, self.max_message_bytes)
         check.given(check.place, parent, "parent")
         check.given(check.place, expected_tip, "expected_tip")
+        check.given(check.text, expected_snapshot, "expected_snapshot")
+        check.on_known(on_known)
         extras = self._extras(fence, expected_version, documents, patch)
-        request = Request(owner, session, batch, parent, expected_tip, extras)
-        return self._runner.append(request)
+        options = (extras, on_known, expected_snapshot)
+        request = Request(owner, session, batch, parent, expected_tip, *options)
+        appended = self._runner.append(request)
+        return in_given_order(appended, batch) if on_known == "skip" else appended
 
     def update_message(
         self,

@@ -41,6 +41,7 @@ from ....model import (
 )
 from ....rules.codec import Packed
 from ....rules.query import Query
+from ..append_request import Request
 from ..extras import DocumentWrite, Extras
 
 
@@ -80,15 +81,7 @@ class MessageWork(Protocol):
     """Work on messages."""
 
     @abstractmethod
-    def append(
-        self,
-        owner: str,
-        session: str,
-        batch: Sequence[Packed],
-        parent: str | Root | None,
-        expected_tip: str | Root | None,
-        extras: Extras,
-    ) -> Appended: ...
+    def append(self, request: Request) -> Appended: ...
     @abstractmethod
     def update(
         self,

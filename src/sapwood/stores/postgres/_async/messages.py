@@ -83,6 +83,7 @@ _PARENTS = (
     " LEFT JOIN {s}.message p ON p.tree = m.tree AND p.pos = {s}.parent_of(m.tree, m.pos)"
     " WHERE m.tree = %s AND m.pos = ANY (%s::bigint[])"
 )
+_ON_PATH = "SELECT u.pos FROM unnest(%s::bigint[]) u(pos) WHERE {s}.is_on_path(%s, u.pos, %s)"
 _WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, %s, {NEW_COLUMN_TYPES})"
 _RANGES = (
     "SELECT pos, home, id, role, tokens, version, created_at, body"
@@ -167,6 +168,10 @@ class AsyncPostgresMessageStatements(AsyncMessageStatements[AsyncTx]):
     ) -> dict[int, str | Root]:
         rows = await self._tx.rows(_PARENTS, (session.tree, list(positions)))
         return {pos: id or ROOT for pos, id in rows}
+
+    async def on_path(self, session: SessionRow, positions: Collection[int], leaf: int) -> set[int]:
+        rows = await self._tx.rows(_ON_PATH, (list(positions), session.tree, leaf))
+        return {pos for (pos,) in rows}
 
     async def write_after(
         self, session: SessionRow, pos: int, batch: Sequence[Packed], now: int

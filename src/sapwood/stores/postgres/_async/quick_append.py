@@ -42,9 +42,11 @@ async def append_new(tx: AsyncTx, request: Request, *, is_repeated: bool) -> App
 
     When it is repeated because a connection was lost, our own ids may be stored, too.
     """
-    owner, session, batch, parent, expected_tip, extras = request
+    owner, session, batch, parent, expected_tip, extras, *_ = request
     if request.is_plain:
         return await _append_one(tx, request, is_repeated)
+    if request.expected_snapshot is not None:
+        return None
     if extras is not NO_EXTRAS and is_to_plan(extras, MOST_BATCH_BYTES - size_of(request)):
         return None
     asked = [it.id for it in batch if is_repeated or not it.is_ours]

@@ -137,7 +137,7 @@ class AsyncPostgresRunner(AsyncRunner):
             if appended is not None:
                 return appended
             return await self._transact(
-                lambda unit: unit.messages.append(*request),
+                lambda unit: unit.messages.append(request),
                 _BEGIN_WRITE,
                 locks=True,
                 is_idempotent=True,

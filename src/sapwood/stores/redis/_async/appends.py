@@ -12,8 +12,8 @@ from ....rules.append_plan import KnownMessage, plan_append
 from ....rules.codec import Packed
 from ...base.append_request import Request
 from ...base.extras import NO_EXTRAS
-from ...base.refusals import no_message
-from ..rows import SEP, RedisSessionRow
+from ...base.refusals import changed_since, no_message
+from ..rows import SEP, RedisSessionRow, read_snapshot
 from ..scripts import place_words
 from .client import ScriptCall
 from .context import MARKED_US, AsyncRedisContext, Look, MovedError, PlacedMessage
@@ -75,21 +75,73 @@ async def append_planned(context: AsyncRedisContext, request: Request) -> Append
         for it in batch
         if it.id in seen
     }
-    plan = plan_append(batch, known, look.row.tip_id, request.parent, request.expected_tip)
+    places = (request.parent, request.expected_tip)
+    plan = plan_append(batch, known, look.row.tip_id, *places, request.on_known)
+    told = {it.id: seen[it.id] for it in plan.batch[: plan.known]}
     # A deleted message is refused by the plan.
-    stored = [it for it in (seen[it.id].message() for it in batch[: plan.known]) if it is not None]
-    if plan.known == len(batch):
+    stored = [it for it in (place.message() for place in told.values()) if it is not None]
+    rest = request._replace(batch=plan.batch[plan.known :])
+    end = _end(look, plan.parent, seen)
+    elsewhere = await _elsewhere(context, look, told, end)
+    if not rest.batch:
         versions = await present_versions(context, look, extras)
-        return Appended(messages=stored, written=0, tip=look.row.tip_id, documents=versions)
-    refuse_closed(look)
-    refuse_stale_documents(look, extras, await refuse_by_extras(context, look, None, extras))
-    rest = request._replace(batch=batch[plan.known :])
-    planned = _planned(look, plan.parent, seen)
-    answer = await _run_append(context, rest, look.tree, planned)
-    written = _appended(context, rest, look.tree, answer)
+        written = Appended(messages=[], written=0, tip=look.row.tip_id, documents=versions)
+    else:
+        refuse_closed(look)
+        refuse_stale_documents(look, extras, await refuse_by_extras(context, look, None, extras))
+        await _refuse_changed(context, look, end, request.expected_snapshot)
+        written = await _append_rest(context, rest, look, _planned(look, plan.parent, seen))
+    messages = [*stored, *written.messages]
+    return replace(written, messages=messages, known=list(told), elsewhere=elsewhere)
+
+
+async def _append_rest(
+    context: AsyncRedisContext, request: Request, look: Look, planned: _PlannedAppend
+) -> Appended:
+    answer = await _run_append(context, request, look.tree, planned)
+    written = _appended(context, request, look.tree, answer)
     if written is None:
         raise MovedError(look.tree)
-    return replace(written, messages=[*stored, *written.messages])
+    return written
+
+
+def _end(
+    look: Look, parent: str | Root | None, seen: Mapping[str, PlacedMessage]
+) -> tuple[int, int]:
+    """Return the place that new messages follow, segment 0 for the root or one that is not seen."""
+    if parent is None:
+        return look.row.tip
+    found = seen.get(parent) if isinstance(parent, str) else None
+    return (0, 0) if found is None else (found.segment, found.depth)
+
+
+async def _elsewhere(
+    context: AsyncRedisContext,
+    look: Look,
+    known: Mapping[str, PlacedMessage],
+    end: tuple[int, int],
+) -> list[str]:
+    """Return those of stored messages that are not on the path to a place."""
+    if not known:
+        return []
+    places = [n for it in known.values() for n in (it.segment, it.depth)]
+    key = context.keys.tree(look.tree)
+    are_there = await context.client.run_script("on_path", [key], *end, *places)
+    return [id for id, is_there in zip(known, are_there, strict=True) if not is_there]
+
+
+async def _refuse_changed(
+    context: AsyncRedisContext, look: Look, end: tuple[int, int], snapshot: str | None
+) -> None:
+    """Refuse messages whose path was changed since a snapshot."""
+    if snapshot is None:
+        return
+    since, key = read_snapshot(snapshot), context.keys.tree(look.tree)
+    answer = await context.client.run_script("range_tokens", [key], look.version, *end, 1)
+    if answer is None:
+        raise MovedError(look.tree)
+    if int(answer[1]) > since:
+        raise changed_since()
 
 
 def _planned(

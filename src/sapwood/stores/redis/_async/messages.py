@@ -42,17 +42,8 @@ class AsyncRedisMessages(AsyncRedisWork):
         super().__init__(context)
         self._list_reads = AsyncListReads(context)
 
-    async def append(
-        self,
-        owner: str,
-        session: str,
-        batch: Sequence[Packed],
-        parent: str | Root | None,
-        expected_tip: str | Root | None,
-        extras: Extras,
-    ) -> Appended:
+    async def append(self, request: Request) -> Appended:
         """Append what is new of a batch."""
-        request = Request(owner, session, batch, parent, expected_tip, extras)
         return await append_planned(self._context, request)
 
     async def update(

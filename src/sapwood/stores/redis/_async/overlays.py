@@ -10,7 +10,6 @@ import msgspec
 from ....model import EntryRef, Fence, NewOverlay, Overlay
 from ....rules.codec import encode_json
 from ...base.refusals import (
-    bad_snapshot,
     changed_since,
     no_message,
     no_overlay,
@@ -18,7 +17,14 @@ from ...base.refusals import (
     overlay_exists,
     range_order,
 )
-from ..rows import OverlayDetails, OverlayRange, encode_row, overlay_of, range_of
+from ..rows import (
+    OverlayDetails,
+    OverlayRange,
+    encode_row,
+    overlay_of,
+    range_of,
+    read_snapshot,
+)
 from ..scripts import place_words
 from .context import AsyncRedisWork, Look, MovedError, PlacedMessage
 from .deletion import release_overlays
@@ -129,7 +135,7 @@ class AsyncRedisOverlays(AsyncRedisWork):
         context = self._context
         if await context.client.run("HEXISTS", context.key(look.tree, "q"), range.id):
             raise overlay_exists(range.id)
-        since = None if snapshot is None else _read_snapshot(snapshot)
+        since = None if snapshot is None else read_snapshot(snapshot)
         inside = [it for it in pieces if range.first <= it.last and it.first <= range.last]
         spans = [
             n
@@ -188,9 +194,3 @@ def _is_visible(pieces: Sequence[_VisiblePiece], place: PlacedMessage) -> bool:
         and piece.first <= place.depth <= piece.last
         for piece in pieces
     )
-
-
-def _read_snapshot(snapshot: str) -> int:
-    if not (isinstance(snapshot, str) and snapshot.isascii() and snapshot.isdigit()):
-        raise bad_snapshot(snapshot)
-    return int(snapshot)

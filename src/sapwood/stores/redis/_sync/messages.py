@@ -44,17 +44,8 @@ class RedisMessages(RedisWork):
         super().__init__(context)
         self._list_reads = ListReads(context)
 
-    def append(
-        self,
-        owner: str,
-        session: str,
-        batch: Sequence[Packed],
-        parent: str | Root | None,
-        expected_tip: str | Root | None,
-        extras: Extras,
-    ) -> Appended:
+    def append(self, request: Request) -> Appended:
         """Append what is new of a batch."""
-        request = Request(owner, session, batch, parent, expected_tip, extras)
         return append_planned(self._context, request)
 
     def update(

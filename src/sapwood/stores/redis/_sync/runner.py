@@ -97,7 +97,8 @@ class RedisRunner(Runner):
         """Append with one script; what is known already, or wrong, takes a few calls more."""
         if not self._is_ready:
             self._make_ready()
-        batch, is_plain = request.batch, request.extras is NO_EXTRAS
+        batch = request.batch
+        is_plain = request.extras is NO_EXTRAS and request.expected_snapshot is None
         may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
         with in_doubt(batch):
             appended = self._appends.add(request) if may_be_new and is_plain else None
@@ -107,11 +108,12 @@ class RedisRunner(Runner):
 
     def _append_alone(self, request: Request, may_be_new: bool) -> Appended:
         """Append what does not go with others, or has to be planned."""
-        if may_be_new and is_without_look(request.extras):
+        is_quick = is_without_look(request.extras) and request.expected_snapshot is None
+        if may_be_new and is_quick:
             appended = append_new(self._context, request)
             if appended is not None:
                 return appended
-        return self.write(lambda unit: unit.messages.append(*request))
+        return self.write(lambda unit: unit.messages.append(request))
 
     def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append for several callers in one go."""

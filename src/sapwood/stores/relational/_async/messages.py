@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ....errors import StoreCorruptError
@@ -32,7 +32,7 @@ from ...base.refusals import (
     path_full,
     session_closed,
 )
-from ..position import MAX_DEPTH, public
+from ..position import MAX_DEPTH, place_of, public
 from ..rows import (
     BODY,
     HOME,
@@ -51,6 +51,7 @@ from ..statements import SubjectStatements, T
 from .documents import AsyncRelationalDocuments, refuse_lost
 from .extras import get_open_session, refuse_by_extras, write_extras
 from .lookup import find_seen, get_pos, get_session
+from .overlays import TOP, refuse_if_changed
 from .read import read_path
 
 if TYPE_CHECKING:
@@ -135,6 +136,12 @@ class AsyncMessageStatements(SubjectStatements[T]):
         """Return the ids of the messages that positions follow."""
 
     @abstractmethod
+    async def on_path(
+        self, session: SessionRow, positions: Collection[int], leaf: int
+    ) -> Collection[int]:
+        """Return those of the positions that are on the path to a leaf."""
+
+    @abstractmethod
     async def write_after(
         self, session: SessionRow, pos: int, batch: Sequence[Packed], now: int
     ) -> tuple[int, int | None]:
@@ -177,17 +184,8 @@ class AsyncRelationalMessages:
     def __init__(self, dialect: AsyncDialect) -> None:
         self._dialect = dialect
 
-    async def append(
-        self,
-        owner: str,
-        session: str,
-        batch: Sequence[Packed],
-        parent: str | Root | None,
-        expected_tip: str | Root | None,
-        extras: Extras,
-    ) -> Appended:
+    async def append(self, request: Request) -> Appended:
         """Append a batch."""
-        request = Request(owner, session, batch, parent, expected_tip, extras)
         return await append_planned(self._dialect, request)
 
     async def read(self, owner: str, session: str, query: Read) -> History:
@@ -312,30 +310,39 @@ class AsyncRelationalMessages:
 
 async def append_planned(dialect: AsyncDialect, request: Request) -> Appended:
     """Append a batch, looking before each step."""
-    owner, session, batch, parent, expected_tip, extras = request
+    owner, session, batch, parent, expected_tip, extras, on_known, snapshot = request
     row = await get_session(dialect, owner, session, Touches.APPENDS)
     statements = dialect.messages
     asked = [it.id for it in batch if statements.may_have_landed or not it.is_ours]
     seen = await dialect.lookup.find_all_seen(row, asked)
     known = await _known(dialect, row, seen, parent)
     tip = await dialect.lookup.id_at(row, row.tip)
-    plan = plan_append(batch, known, tip, parent, expected_tip)
-    stored = [seen[it.id].pos for it in batch[: plan.known]]
-    rows = await statements.rows_at(row, stored)
+    plan = plan_append(batch, known, tip, parent, expected_tip, on_known)
+    stored = {seen[it.id].pos: it for it in plan.batch[: plan.known]}
+    rows = await statements.rows_at(row, list(stored))
     names: HomeNames = {row.home: row.id}
     messages = await statements.messages_of(row, [rows[pos] for pos in stored], names)
     # An id that was made for this call can only be known because an earlier try of it landed.
-    landed = sum(it.is_ours for it in batch[: plan.known])
-    new = batch[plan.known :]
+    landed = sum(it.is_ours for it in stored.values())
+    told = {pos: it.id for pos, it in stored.items() if not it.is_ours}
+    new = plan.batch[plan.known :]
     if not new:
-        known_versions = await AsyncRelationalDocuments(dialect).versions(row, extras.documents)
-        return Appended(messages=messages, written=landed, tip=tip, documents=known_versions)
+        return Appended(
+            messages=messages,
+            written=landed,
+            tip=tip,
+            documents=await AsyncRelationalDocuments(dialect).versions(row, extras.documents),
+            known=list(told.values()),
+            elsewhere=await _elsewhere(dialect, row, told, row.tip),
+        )
     if row.closed:
         raise session_closed(session)
     await refuse_by_extras(dialect, row, None, extras)
     pos = row.tip if plan.parent is None else await get_pos(dialect, row, plan.parent)
     if (pos & MAX_DEPTH) + len(new) > MAX_DEPTH:
         raise path_full(MAX_DEPTH)
+    if pos:
+        await refuse_if_changed(dialect, row, snapshot, TOP, place_of(pos))
     now = await dialect.now()
     first, context = await statements.write_after(row, pos, new, now)
     versions = await write_extras(dialect, owner, session, extras)
@@ -347,7 +354,17 @@ async def append_planned(dialect: AsyncDialect, request: Request) -> Appended:
         # What comes along may change the record, and pins what is shown.
         context_tokens=context if extras is NO_EXTRAS else None,
         stamp=(row.version, row.created_at) if extras is NO_EXTRAS else None,
+        known=list(told.values()),
+        elsewhere=await _elsewhere(dialect, row, told, pos),
     )
+
+
+async def _elsewhere(
+    dialect: AsyncDialect, row: SessionRow, known: Mapping[int, str], leaf: int
+) -> list[str]:
+    """Return those of stored messages, by position, that are not on the path to a leaf."""
+    on_path = await dialect.messages.on_path(row, list(known), leaf) if known else ()
+    return [id for pos, id in known.items() if pos not in on_path]
 
 
 async def _known(

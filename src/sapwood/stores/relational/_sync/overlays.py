@@ -111,7 +111,7 @@ class RelationalOverlays:
         if begin.first.depth > end.last.depth:
             self._refuse_order(row, leaf, begin, end)
         covered = self._covered_tokens(row, leaf, begin, end)
-        self._refuse_if_changed(row, new.snapshot, begin.first, end.last)
+        refuse_if_changed(self._dialect, row, new.snapshot, begin.first, end.last)
         if self._dialect.overlays.is_taken(row, id):
             raise overlay_exists(id)
         made = NewOverlayRow(
@@ -195,15 +195,21 @@ class RelationalOverlays:
             item = item._replace(first=first.first.depth)
         return self._dialect.overlays.tokens_between(row, *bounds(item))
 
-    def _refuse_if_changed(
-        self, row: SessionRow, snapshot: str | None, first: Place, last: Place
-    ) -> None:
-        if snapshot is None:
-            return
-        if not (snapshot.isascii() and snapshot.isdigit() and len(snapshot) <= 18):
-            raise bad_snapshot(snapshot)
-        if self._dialect.overlays.is_changed(row, first, last, int(snapshot)):
-            raise changed_since()
+
+TOP = Place(0, 1)
+"""Stands for the first place of any path."""
+
+
+def refuse_if_changed(
+    dialect: Dialect, row: SessionRow, snapshot: str | None, first: Place, last: Place
+) -> None:
+    """Refuse what was made from a snapshot when a message of its range changed since."""
+    if snapshot is None:
+        return
+    if not (snapshot.isascii() and snapshot.isdigit() and len(snapshot) <= 18):
+        raise bad_snapshot(snapshot)
+    if dialect.overlays.is_changed(row, first, last, int(snapshot)):
+        raise changed_since()
 
 
 class _CoveredEnd(NamedTuple):

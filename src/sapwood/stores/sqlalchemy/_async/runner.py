@@ -119,7 +119,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
                 if appended is not None:
                     return appended
             return await self._transact(
-                lambda unit: unit.messages.append(*request), is_idempotent=True
+                lambda unit: unit.messages.append(request), is_idempotent=True
             )
 
     async def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:

@@ -116,7 +116,7 @@ class SqlAlchemyRunner(Runner):
                 appended = self._appends.add(request)
                 if appended is not None:
                     return appended
-            return self._transact(lambda unit: unit.messages.append(*request), is_idempotent=True)
+            return self._transact(lambda unit: unit.messages.append(request), is_idempotent=True)
 
     def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append for several callers in one transaction, or for each by itself if that fails."""
