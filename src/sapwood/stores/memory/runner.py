@@ -16,10 +16,11 @@ from ..base._sync.runner import Runner
 from ..base.queues import CallerQueues
 from ..base.refusals import store_closed
 from ..base.sync_work import sync_work
-from ..recordlog._sync.documents import DOCUMENTS, is_expired
+from ..recordlog._sync.documents import DOCUMENTS
 from ..recordlog._sync.logs import Logs
 from ..recordlog._sync.runner import LogUnit
 from ..recordlog._sync.sweep import finish_deletions
+from ..recordlog.documents import is_expired
 from ..recordlog.state import LogState
 from .driver import SCHEMA_VERSION, MemoryDriver, MemorySnapshot, Shelf
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -52,9 +52,11 @@ from .work import (
 PINS = "pins"
 
 
-def fold(state: LogState, work: LogWork) -> LogState:
-    """Return the state after the next record."""
+def fold(state: LogState, work: LogWork, also: Sequence[LogWork] = ()) -> LogState:
+    """Return the state after the next record: all that it did has its number."""
     after: LogState = _FOLDS[type(work)](replace(state, n=state.n + 1), work)
+    for it in also:
+        after = _FOLDS[type(it)](after, it)
     return after
 
 
@@ -170,7 +172,9 @@ def _add_usage(state: LogState, work: AddUsage) -> LogState:
 
 def _clear(state: LogState, work: Clear) -> LogState:
     documents = {
-        key: it for key, it in state.documents.items() if key != PINS and it.expires_us is None
+        key: it
+        for key, it in state.documents.items()
+        if key != PINS and it.expires_us is None and it.inherit
     }
     return replace(_without_messages(state), documents=documents, version=state.version + 1)
 
@@ -211,9 +215,8 @@ def _change_session(state: LogState, work: LogWork) -> LogState:
     """Fold what changes a little of a session's state."""
     match work:
         case PutDocument():
-            put = KeptDocument(
-                version_at(state, state.n), state.n, work.updated_us, work.expires_us
-            )
+            version, n = version_at(state, state.n), state.n
+            put = KeptDocument(version, n, work.updated_us, work.expires_us, work.inherit)
             documents = state.documents | {work.key: put}
             return replace(state, documents=documents, litter=_without_value(state, work.key))
         case RenewDocument():

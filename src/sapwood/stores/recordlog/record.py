@@ -54,12 +54,14 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     """What the `data` of a record holds: who wrote it and when, what was done, maybe the state.
 
     The stamp orders records of several logs, as far as clocks agree; in a log their number does.
+    `also` is what came along with the work: documents, and a change of the session's record.
     """
 
     mark: str
     stamp: int
     work: LogWork
     state: bytes | None = None
+    also: list[LogWork] = []
 
 
 _decode = msgspec.msgpack.Decoder(Record).decode
@@ -105,6 +107,15 @@ def decode_record(data: bytes, where: str) -> Record:
 def work_of(stored: LogDocument | None) -> LogWork | None:
     """Return what a record did; None for one that is not there, or was emptied."""
     return decode_record(stored.data, stored.id).work if stored and stored.data else None
+
+
+def value_in(stored: LogDocument, key: str) -> bytes | None:
+    """Return the value of a document that a record put; None when it was replaced since."""
+    if not stored.data:
+        return None
+    record = open_record(stored.data, stored.id)
+    put = [it for it in (record.work, *record.also) if isinstance(it, PutDocument)]
+    return next((it.value for it in put if it.key == key), None)
 
 
 def runs_of(
@@ -156,7 +167,7 @@ def next_state(state: LogState, stored: LogDocument) -> LogState:
     if not stored.data:
         raise BehindError
     record = decode_record(stored.data, stored.id)
-    after = fold(state, record.work)
+    after = fold(state, record.work, record.also)
     if record.state is not None:
         return replace(decode_state(record.state, stored.id), tail=after.tail)
     return after
@@ -190,11 +201,12 @@ def tidied(stored: LogDocument, state: LogState) -> LogDocument | None:
         return None
     record = decode_record(stored.data, stored.id)
     work = _tidied(record.work, stored.n, state)
-    return None if work is record.work else _rewritten(stored, record, work)
+    tidy = replace(record, work=work, also=_tidied_along(record, stored.n, state))
+    return None if tidy == record else replace(stored, data=encode_record(tidy))
 
 
-def _rewritten(stored: LogDocument, record: Record, work: LogWork) -> LogDocument:
-    return replace(stored, data=encode_record(replace(record, work=work)))
+def _tidied_along(record: Record, n: int, state: LogState) -> list[LogWork]:
+    return [_tidied(it, n, state) for it in record.also]
 
 
 def _tidied(work: LogWork, n: int, state: LogState) -> LogWork:
@@ -236,39 +248,62 @@ def swept(stored: LogDocument, state: LogState, needed: Needed) -> LogDocument |
     if not stored.data or stored.n >= state.page:
         return True
     record = decode_record(stored.data, stored.id)
+    if isinstance(record.work, Append | Edit) and record.work.number > state.retired:
+        return True
+    work = _needed_work(record, stored, state, needed)
+    left = _left_to(record, work, stored.n, state)
+    if left is None or left == record:
+        return left is not None
+    return replace(stored, data=encode_record(left), is_page=left.state is not None)
+
+
+def _left_to(record: Record, work: LogWork | None, n: int, state: LogState) -> Record | None:
+    """Return a record with what is needed of its work, and of what came along; None for nothing."""
+    if not _is_lived_in(state):
+        # Others stand on its messages. What was its own, and who it was, is gone.
+        return None if work is None else replace(record, work=work, state=None, also=[])
+    also = _tidied_along(record, n, state)
+    if work is None and any(isinstance(it, PutDocument) and it.value is not None for it in also):
+        work = _unsaid(record.work)
+    if work is None:
+        return None
+    # A state that it has is also in a later page.
+    return replace(record, work=work, state=None, also=also)
+
+
+def _is_lived_in(state: LogState) -> bool:
+    return state.is_alive and bool(state.session)
+
+
+def _unsaid(work: LogWork) -> LogWork:
+    """Return work without anything that was said by it."""
+    match work:
+        case Append():
+            return _cut(work, lambda _: True)
+        case Edit():
+            return replace(work, role=None, digest=None, body=None)
+    return work
+
+
+def _needed_work(
+    record: Record, stored: LogDocument, state: LogState, needed: Needed
+) -> LogWork | None:
+    """Return what is needed of the work of a record, whatever came along with it."""
     match record.work:
         case Append() as work:
-            return _swept_append(stored, record, work, state, needed)
+            last = needed.depths.get(work.number, 0)
+            return _cut(work, lambda depth: depth > last) if work.first <= last else None
         case Edit() as work:
-            return work.number > state.retired or work.depth <= needed.depths.get(work.number, 0)
-        case AddOverlay():
+            return work if work.depth <= needed.depths.get(work.number, 0) else None
+        case AddOverlay() as work:
             in_force = {it.n for it in state.overlays if it.log == state.log}
-            return stored.n in needed.records or stored.n in in_force
-        case Clear() | Retire():
+            return work if stored.n in needed.records | in_force else None
+        case Clear() | Retire() as work:
             # The change feed tells of it, whatever else became of the session.
-            return _without_state(stored, record)
-        case _ if not (state.is_alive and state.session):
-            return False
-        case PutDocument() | AddUsage():
-            return _without_state(stored, record)
+            return work
+        case _ if not _is_lived_in(state):
+            return None
+        case PutDocument() | AddUsage() as work:
+            return _tidied(work, stored.n, state)
     # A page has nothing that a later one does not have.
-    return not stored.is_page
-
-
-def _without_state(stored: LogDocument, record: Record) -> LogDocument | bool:
-    """Keep what a record did; a state that it has is also in a later page."""
-    if not stored.is_page:
-        return True
-    return replace(stored, data=encode_record(replace(record, state=None)), is_page=False)
-
-
-def _swept_append(
-    stored: LogDocument, record: Record, work: Append, state: LogState, needed: Needed
-) -> LogDocument | bool:
-    last = needed.depths.get(work.number, 0)
-    if work.number > state.retired or stored.last <= last:
-        return True
-    if work.first > last:
-        return False
-    cut = _cut(work, lambda depth: depth > last)
-    return True if cut is work else _rewritten(stored, record, cut)
+    return None if stored.is_page else record.work

@@ -13,11 +13,13 @@ from ...model import (
     Edge,
     EdgeKind,
     NewSession,
+    Root,
     SessionPatch,
     SessionQuery,
     SessionRecord,
 )
 from ...rules.codec import decode_json, encode_json
+from ...rules.merge import merge_json
 from ..base.listing import is_listed, read_cursor
 from .state import LogState
 from .work import LogProfile, public
@@ -29,13 +31,21 @@ _CURSOR = re.compile(r"(active|created)\.(-?[0-9]{1,20})\.([0-9a-f]{1,40})", re.
 
 def patched(profile: LogProfile, patch: SessionPatch | NewSession) -> LogProfile:
     """Return a profile with what a patch, or a new session, gives."""
-    fields = {name: getattr(patch, name) for name in LogProfile.__struct_fields__}
+    fields = {name: getattr(patch, name, UNSET) for name in LogProfile.__struct_fields__}
     given = {name: it for name, it in fields.items() if it is not UNSET}
+    if isinstance(patch, SessionPatch) and patch.merge is not UNSET:
+        held = decode_json(profile.attributes, "the attributes that are changed")
+        given["attributes"] = merge_json(held, patch.merge)
     if "tags" in given:
         given["tags"] = list(given["tags"])
     if "attributes" in given:
         given["attributes"] = encode_json(given["attributes"], "attributes")
     return replace(profile, **given)
+
+
+def tip_of(state: LogState) -> str | Root:
+    """Return the tip as users name it."""
+    return ROOT if state.tip_id is None else state.tip_id
 
 
 def record_of(state: LogState, context: int) -> SessionRecord:
@@ -44,7 +54,7 @@ def record_of(state: LogState, context: int) -> SessionRecord:
     edge = state.parent and Edge(kind=EdgeKind(state.parent[0]), session=state.parent[1])
     return SessionRecord(
         id=state.session,
-        tip=ROOT if state.tip_id is None else state.tip_id,
+        tip=tip_of(state),
         tip_position=None if state.tip is None else public(state.tip),
         title=profile.title,
         state=profile.state,
@@ -54,6 +64,7 @@ def record_of(state: LogState, context: int) -> SessionRecord:
         model=profile.model,
         source=profile.source,
         end_reason=profile.end_reason,
+        closed=profile.closed,
         parent=edge,
         forked_at=None if state.fork is None else public(state.fork),
         messages=state.messages,

@@ -68,6 +68,7 @@ class KeptDocument(NamedTuple):
     n: int
     updated_us: int
     expires_us: int | None
+    inherit: bool = True
 
 
 class BegunFork(NamedTuple):

@@ -7,6 +7,7 @@ shared by the sessions of a tree. The rules want one number for both.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -147,6 +148,7 @@ class LogProfile(msgspec.Struct, frozen=True, array_like=True):
     model: str | None = None
     source: str | None = None
     end_reason: str | None = None
+    closed: bool = False
 
 
 class ChangeProfile(msgspec.Struct, frozen=True, array_like=True, tag="change"):
@@ -193,6 +195,7 @@ class PutDocument(msgspec.Struct, frozen=True, array_like=True, tag="put"):
     updated_us: int
     expires_us: int | None
     value: bytes | None
+    inherit: bool = True
 
 
 class RenewDocument(msgspec.Struct, frozen=True, array_like=True, tag="renew"):
@@ -302,3 +305,15 @@ LogWork = (
     | TrimFeed
     | WipeLog
 )
+
+
+class CombinedWork(NamedTuple):
+    """Work that is recorded as one: what it is for, and what comes along with that."""
+
+    work: LogWork
+    also: list[LogWork]
+
+
+def combined(works: list[LogWork]) -> CombinedWork | None:
+    """Record works as one, the first of them as what it is for; None when there is nothing to."""
+    return CombinedWork(works[0], works[1:]) if works else None

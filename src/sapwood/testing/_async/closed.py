@@ -121,8 +121,8 @@ class AsyncClosedContract(AsyncContractBase):
             await store.update_session(ADA, "s", SessionPatch(closed=True))
             return await shown_in(store)
 
-        jobs = [partial(job, n) for n, job in enumerate([close, write, write, write])]
-        closer, *written = await AsyncTwin.together(jobs)
+        jobs = [partial(job, n) for n, job in enumerate([write, write, write, close])]
+        *written, closer = await AsyncTwin.together(jobs)
         told = sorted(id for ids in written for id in ids)
         assert sorted(closer) == sorted(await shown_in(store)) == told
 

@@ -117,8 +117,8 @@ class ClosedContract(ContractBase):
             store.update_session(ADA, "s", SessionPatch(closed=True))
             return shown_in(store)
 
-        jobs = [partial(job, n) for n, job in enumerate([close, write, write, write])]
-        closer, *written = Twin.together(jobs)
+        jobs = [partial(job, n) for n, job in enumerate([write, write, write, close])]
+        *written, closer = Twin.together(jobs)
         told = sorted(id for ids in written for id in ids)
         assert sorted(closer) == sorted(shown_in(store)) == told
 

@@ -8,13 +8,15 @@ from typing import TypeVar
 from ....calls import AsyncAnswer
 from ....errors import StoreCorruptError
 from ....model import Document
-from ...base.refusals import renewed_until, stale_document
+from ...base.extras import DocumentWrite, Extras
+from ...base.refusals import renewed_until
+from ..documents import document_of, document_work, is_expired, refuse_stale
 from ..errors import BehindError
-from ..fold import version_at
+from ..extras import extra_works, refuse_lost, versions_of
 from ..log_documents import LogEntry, LogKey, record_key, value_key
-from ..record import work_of
+from ..record import value_in
 from ..state import KeptDocument, LogState
-from ..work import DropDocument, PutDocument, RenewDocument
+from ..work import DropDocument, RenewDocument, combined
 from .logs import AsyncLogs, AsyncLogSubject, Decision, again
 
 T = TypeVar("T")
@@ -54,27 +56,28 @@ class AsyncLogDocuments(AsyncLogSubject):
 
         return await again(attempt)
 
-    async def put(
-        self,
-        owner: str,
-        session: str | None,
-        key: str,
-        value: bytes,
-        expected_version: int | None,
-        expires_in_us: int | None,
-    ) -> Document:
+    async def put(self, owner: str, session: str | None, new: DocumentWrite) -> Document:
+        assert new.value is not None
+
         async def decide(state: LogState) -> Decision[None]:
-            now = await self._logs.now()
-            kept = state.documents.get(key)
-            _check_version(key, kept, expected_version, now)
-            expires = None if expires_in_us is None else now + expires_in_us
+            work = document_work(state, new, await self._logs.now())
             if session is None and not state.documents:
                 # The first one sees to it that the owner is listed.
                 await self._logs.driver.create_all([LogEntry(owner).stored()])
-            return PutDocument(key, now, expires, value), None
+            return work, None
 
         state, _ = await self._change(owner, session, decide)
-        return document_of(key, state.documents[key], value)
+        return document_of(new.key, state.documents[new.key], new.value)
+
+    async def put_all(self, owner: str, session: str, extras: Extras) -> dict[str, int]:
+        """Put and delete some of a session's documents."""
+
+        async def decide(state: LogState) -> Decision[None]:
+            refuse_lost(state, extras.fences)
+            return combined(extra_works(state, extras, await self._logs.now())), None
+
+        state, _ = await self._logs.change(owner, session, decide)
+        return versions_of(state, extras.documents)
 
     async def renew(
         self, owner: str, session: str | None, key: str, expected_version: int, expires_in_us: int
@@ -83,7 +86,7 @@ class AsyncLogDocuments(AsyncLogSubject):
 
         async def decide(state: LogState) -> Decision[bytes]:
             now = await self._logs.now()
-            _check_version(key, state.documents.get(key), expected_version, now)
+            refuse_stale(state, key, expected_version, now)
             [value] = await values_of(self._logs, state, [key])
             until = renewed_until(key, state.documents[key].expires_us, now, expires_in_us)
             return RenewDocument(key, until), value
@@ -98,7 +101,7 @@ class AsyncLogDocuments(AsyncLogSubject):
 
         async def decide(state: LogState) -> Decision[bool]:
             now, kept = await self._logs.now(), state.documents.get(key)
-            _check_version(key, kept, expected_version, now)
+            refuse_stale(state, key, expected_version, now)
             if kept is None:
                 return None, False
             return DropDocument(key), not is_expired(kept, now)
@@ -128,10 +131,10 @@ async def values_of(logs: AsyncLogs, state: LogState, keys: Sequence[str]) -> li
         if state.documents[key].n < 0:
             values.append(stored.data)
             continue
-        work = work_of(stored)
-        if not isinstance(work, PutDocument) or work.value is None:
+        value = value_in(stored, key)
+        if value is None:
             raise BehindError
-        values.append(work.value)
+        values.append(value)
     return values
 
 
@@ -140,36 +143,3 @@ def _value_key(state: LogState, key: str) -> LogKey:
     if n < 0:
         return value_key(state.tree, state.log, key, n)
     return record_key(state.tree, state.log, n)
-
-
-def document_of(key: str, kept: KeptDocument, value: bytes) -> Document:
-    """Return a document as users see it."""
-    return Document(
-        key=key,
-        value=value,
-        version=kept.version,
-        updated_us=kept.updated_us,
-        expires_us=kept.expires_us,
-    )
-
-
-def copied(state: LogState, k: int) -> dict[str, KeptDocument]:
-    """Return the documents that a fork begins with: all but leases, with versions of its own."""
-    version = version_at(LogState(tree="", log="", k=k), 0)
-    return {
-        key: kept._replace(version=version, n=-kept.version)
-        for key, kept in state.documents.items()
-        if kept.expires_us is None
-    }
-
-
-def is_expired(kept: KeptDocument, now: int) -> bool:
-    """Whether a document is not to be found any more."""
-    return kept.expires_us is not None and kept.expires_us <= now
-
-
-def _check_version(key: str, kept: KeptDocument | None, expected: int | None, now: int) -> None:
-    found = None if kept is None else kept.version
-    is_free = kept is None or is_expired(kept, now)
-    if expected is not None and found != expected and not (expected == 0 and is_free):
-        raise stale_document(key, found, expected)

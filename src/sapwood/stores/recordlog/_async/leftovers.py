@@ -61,13 +61,13 @@ def _is_erased(state: LogState, place: Place) -> bool:
 
 
 async def _tidy(logs: AsyncLogs, state: LogState) -> None:
-    """Rewrite records; look again afterwards, since another may have put an older one back."""
     numbers = sorted({n for n, _ in state.litter})
     for start in range(0, len(numbers), AT_ONCE):
-        await _tidy_some(logs, state, numbers[start : start + AT_ONCE])
+        await tidy_some(logs, state, numbers[start : start + AT_ONCE])
 
 
-async def _tidy_some(logs: AsyncLogs, state: LogState, numbers: Sequence[int]) -> None:
+async def tidy_some(logs: AsyncLogs, state: LogState, numbers: Sequence[int]) -> None:
+    """Rewrite records; look again afterwards, since another may have put an older one back."""
     keys = [record_key(state.tree, state.log, n) for n in numbers]
     for _ in range(LOOKS):
         found = [it for it in await logs.driver.get(keys) if it is not None]

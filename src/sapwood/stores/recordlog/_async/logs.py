@@ -28,7 +28,7 @@ from ..record import Record, decode_record, is_page_due, next_state, state_at, s
 from ..rows import appended_rows
 from ..state import LogState, encode_state
 from ..view import LogView
-from ..work import Append, LogWork
+from ..work import Append, CombinedWork, LogWork
 from .driver import AsyncLogDriver
 from .leftovers import finish_leftovers
 
@@ -39,7 +39,7 @@ FIRST = 6
 MOST_ENTRIES = 64
 """How many entries of one name are got at once, at most."""
 
-Decision = tuple[LogWork | None, T]
+Decision = tuple[LogWork | CombinedWork | None, T]
 """What to record, or None for nothing; and what to answer the caller besides."""
 
 
@@ -347,9 +347,10 @@ class AsyncLogs:
         after = await self.commit(state, work)
         return None if after is None else (after, answer)
 
-    async def commit(self, state: LogState, work: LogWork) -> LogState | None:
+    async def commit(self, state: LogState, decided: LogWork | CombinedWork) -> LogState | None:
         """Create the next record of a log; None when somebody else did."""
-        after = fold(state, work)
+        work, also = decided if isinstance(decided, CombinedWork) else (decided, [])
+        after = fold(state, work, also)
         data = None
         if is_page_due(after, work):
             # A page says that all before it was done beside the records, too.
@@ -360,7 +361,7 @@ class AsyncLogs:
         if isinstance(work, Append) and len(work.messages) > self.driver.max_messages:
             raise too_many(len(work.messages), self.driver.max_messages)
         mark = self.new_id()
-        record = Record(mark, await self.stamp(), work, data)
+        record = Record(mark, await self.stamp(), work, data, also)
         stored = stored_record(after, record, self.driver.max_data_bytes)
         if not await self._create(stored, mark):
             return None

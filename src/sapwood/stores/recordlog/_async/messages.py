@@ -6,17 +6,34 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ....errors import StoreError
-from ....model import ROOT, Appended, Deleted, Gap, History, Leaf, Message, Read, Root
+from ....model import (
+    ROOT,
+    Appended,
+    Deleted,
+    Fence,
+    Gap,
+    History,
+    Leaf,
+    Message,
+    Read,
+    Root,
+    UpdatedMessage,
+)
 from ....rules.append_plan import KnownMessage, plan_append
-from ....rules.codec import Packed
+from ....rules.codec import Packed, decode_body, keeping_extra
 from ....rules.tree import Place, spans_after
+from ...base.append_request import Request
+from ...base.extras import Extras
 from ...base.refusals import delete_inherited, edit_inherited, in_doubt, no_message
+from ..extras import extra_works, refuse_by_extras, refuse_closed, refuse_lost, versions_of
 from ..rows import LogRow, first_digest, message_of
+from ..session_record import tip_of
 from ..state import LogState, MessagePlace
 from ..view import LogView
 from ..work import (
     Append,
     AppendedMessage,
+    CombinedWork,
     Edit,
     Erase,
     ErasedPlace,
@@ -40,32 +57,31 @@ _AppendAnswer = tuple[list[Message], Sequence[Packed], Append | None]
 class AsyncLogAppend:
     """One append: what it asked for, and what it found."""
 
-    def __init__(
-        self,
-        logs: AsyncLogs,
-        batch: Sequence[Packed],
-        parent: AppendTarget,
-        expected_tip: AppendTarget,
-    ) -> None:
+    def __init__(self, logs: AsyncLogs, request: Request) -> None:
         self._logs = logs
-        self._batch = batch
-        self._parent = parent
-        self._expected_tip = expected_tip
-        self._asked = [it.id for it in batch if not it.is_ours]
-        if isinstance(parent, str):
-            self._asked.append(parent)
+        self._owner, self._session, self._batch = request.owner, request.session, request.batch
+        self._parent, self._expected_tip = request.parent, request.expected_tip
+        self._extras = request.extras
+        self._asked = [it.id for it in self._batch if not it.is_ours]
+        if isinstance(self._parent, str):
+            self._asked.append(self._parent)
 
-    async def run(self, owner: str, session: str) -> Appended:
+    async def run(self) -> Appended:
         """Append what is new of the batch."""
-        state, (stored, new, work) = await self._logs.change(owner, session, self._decide)
-        messages = stored if work is None else [*stored, *_appended(state, work, new)]
-        return Appended(messages=messages, written=len(new), tip=_tip(state))
+        state, told = await self._logs.change(self._owner, self._session, self._decide)
+        stored, new, work = told
+        return Appended(
+            messages=stored if work is None else [*stored, *_appended(state, work, new)],
+            written=len(new),
+            tip=tip_of(state),
+            documents=versions_of(state, self._extras.documents),
+        )
 
     async def _decide(self, state: LogState) -> Decision[_AppendAnswer]:
         spots = await find_places(self._logs, state, self._asked) if self._asked else {}
         rows, view = await self._stored(state, spots)
         seen = await self._known(rows, view) if view is not None else {}
-        plan = plan_append(self._batch, seen, _tip(state), self._parent, self._expected_tip)
+        plan = plan_append(self._batch, seen, tip_of(state), self._parent, self._expected_tip)
         stored: list[Message] = []
         if view is not None:
             known = self._batch[: plan.known]
@@ -73,9 +89,12 @@ class AsyncLogAppend:
         new = self._batch[plan.known :]
         if not new:
             return None, (stored, [], None)
+        refuse_closed(state)
+        refuse_by_extras(state, None, self._extras)
         after, base = await self._place(state, plan.parent, spots)
-        work = _append_after(state, new, after, base, await self._logs.now())
-        return work, (stored, new, work)
+        now = await self._logs.now()
+        work = _append_after(state, new, after, base, now)
+        return CombinedWork(work, extra_works(state, self._extras, now)), (stored, new, work)
 
     async def _stored(
         self, state: LogState, spots: dict[str, MessagePlace]
@@ -154,10 +173,6 @@ def _appended(state: LogState, work: Append, batch: Sequence[Packed]) -> list[Me
     ]
 
 
-def _tip(state: LogState) -> str | Root:
-    return ROOT if state.tip_id is None else state.tip_id
-
-
 class AsyncLogMessages(AsyncLogSubject):
     async def append(
         self,
@@ -166,9 +181,11 @@ class AsyncLogMessages(AsyncLogSubject):
         batch: Sequence[Packed],
         parent: str | Root | None,
         expected_tip: str | Root | None,
+        extras: Extras,
     ) -> Appended:
+        request = Request(owner, session, batch, parent, expected_tip, extras)
         with in_doubt(batch):
-            return await AsyncLogAppend(self._logs, batch, parent, expected_tip).run(owner, session)
+            return await AsyncLogAppend(self._logs, request).run()
 
     async def read(self, owner: str, session: str, query: Read) -> History:
         return await self._logs.look(
@@ -186,31 +203,42 @@ class AsyncLogMessages(AsyncLogSubject):
 
         return await self._logs.look(owner, session, work)
 
-    async def update(self, owner: str, session: str, message: Packed) -> Message:
-        async def decide(state: LogState) -> Decision[tuple[LogRow, LogView]]:
+    async def update(
+        self,
+        owner: str,
+        session: str,
+        message: Packed,
+        expected_tip: str | Root | None,
+        extras: Extras,
+    ) -> UpdatedMessage:
+        """Replace a message's content."""
+
+        async def decide(state: LogState) -> Decision[Message]:
+            refuse_closed(state)
+            refuse_by_extras(state, expected_tip, extras)
             view = await self._logs.view(state)
             row = next(iter(await find_rows(self._logs, view, [message.id])), None)
             if row is None or row.body is None:
                 raise no_message(session, message.id)
             if not view.is_own(row.place.segment):
                 raise edit_inherited(message.id)
-            return _edit(row, message, await self._logs.now()), (row, view)
+            new = message
+            if message.keeps_extra:
+                new = keeping_extra(message, decode_body(row.body, row.id).extra)
+            now = await self._logs.now()
+            work = CombinedWork(_edit(row, new, now), extra_works(state, extras, now))
+            return work, message_of(_edited(row, new), view)
 
-        state, (row, view) = await self._logs.change(owner, session, decide)
+        state, told = await self._logs.change(owner, session, decide)
         with suppress(StoreError):
             await erase_leftovers(self._logs, state)
-        return message_of(
-            row._replace(
-                role=message.role,
-                tokens=message.tokens,
-                version=row.version + 1,
-                body=message.body,
-            ),
-            view,
-        )
+        return UpdatedMessage(message=told, documents=versions_of(state, extras.documents))
 
-    async def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
+    async def delete(
+        self, owner: str, session: str, ids: Sequence[str], fences: Sequence[Fence]
+    ) -> Deleted:
         async def decide(state: LogState) -> Decision[Deleted]:
+            refuse_lost(state, fences)
             view = await self._logs.view(state)
             doomed = await self._doomed(view, ids)
             if not doomed:
@@ -305,6 +333,10 @@ def _edit(row: LogRow, message: Packed, now: int) -> Edit:
         digest=first_digest(row),
         body=message.body,
     )
+
+
+def _edited(row: LogRow, new: Packed) -> LogRow:
+    return row._replace(role=new.role, tokens=new.tokens, version=row.version + 1, body=new.body)
 
 
 def _following(view: LogView, place: Place | None) -> list[Place]:

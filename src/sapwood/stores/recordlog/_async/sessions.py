@@ -7,24 +7,27 @@ from contextlib import suppress
 
 from ....errors import NotFoundError, StoreError
 from ....model import (
-    ROOT,
+    Fence,
     NewSession,
     Root,
     SessionPage,
-    SessionPatch,
     SessionQuery,
     SessionRecord,
     Statistics,
+    UpdatedSession,
 )
 from ....rules.append_plan import refuse_stale_tip
 from ....rules.tree import Span
+from ...base.extras import Extras
 from ...base.refusals import refuse_stale_session
-from ..session_record import page_of, patched, record_of
+from ..documents import is_expired
+from ..extras import extra_works, refuse_by_extras, refuse_closed, refuse_lost, versions_of
+from ..session_record import page_of, record_of, tip_of
 from ..state import LogState
 from ..view import LogView
-from ..work import ChangeProfile, Clear, MoveTip, Retire, WipeLog, to_wire
+from ..work import Clear, MoveTip, Retire, WipeLog, combined, to_wire
 from .creation import create
-from .documents import DOCUMENTS, is_expired
+from .documents import DOCUMENTS
 from .feed import FEED
 from .history import context_at
 from .logs import AsyncLogSubject, Decision, again
@@ -52,23 +55,34 @@ class AsyncLogSessions(AsyncLogSubject):
         return record_of(own, await context_at(self._logs, view, own.tip, own.tip_base))
 
     async def update(
-        self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
-    ) -> SessionRecord:
+        self, owner: str, session: str, expected_tip: str | Root | None, extras: Extras
+    ) -> UpdatedSession:
+        """Change a session's record, and some of its documents."""
+
         async def decide(state: LogState) -> Decision[None]:
-            refuse_stale_session(session, state.version, expected_version)
-            return ChangeProfile(patched(state.profile, patch)), None
+            refuse_by_extras(state, expected_tip, extras)
+            now = await self._logs.now() if extras.documents else 0
+            return combined(extra_works(state, extras, now)), None
 
         state, _ = await self._logs.change(owner, session, decide)
-        return await self._record(state)
+        documents = versions_of(state, extras.documents)
+        return UpdatedSession(record=await self._record(state), documents=documents)
 
     async def checkout(
-        self, owner: str, session: str, message: str | Root, expected_tip: str | Root | None
+        self,
+        owner: str,
+        session: str,
+        message: str | Root,
+        expected_tip: str | Root | None,
+        fences: Sequence[Fence],
     ) -> SessionRecord:
         """Move the tip."""
 
         async def decide(state: LogState) -> Decision[None]:
+            refuse_lost(state, fences)
+            refuse_closed(state)
             if expected_tip is not None:
-                refuse_stale_tip(ROOT if state.tip_id is None else state.tip_id, expected_tip)
+                refuse_stale_tip(tip_of(state), expected_tip)
             if not isinstance(message, str):
                 return MoveTip(None, None, 0), None
             row = await get_row(self._logs, await self._logs.view(state), message)

@@ -30,6 +30,7 @@ from ..work import AddUsage, Append, NoteSwept, WritePage, log_of, number_of
 from .descendants import descendants
 from .documents import DOCUMENTS
 from .feed import FEED, trim
+from .leftovers import tidy_some
 from .logs import AsyncLogs, Decision
 
 AT_ONCE = 200
@@ -95,6 +96,10 @@ async def _sweep_some(
     await logs.driver.delete([key for it in (*empty, *cut) for key in _lookups(it, state, needed)])
     await logs.driver.put(cut)
     await logs.driver.blank([key_of(it) for it in empty])
+    if cut:
+        # Of one that was tidied meanwhile, what was said is back.
+        [current] = await logs.catch_up([state])
+        await tidy_some(logs, current, [it.n for it in cut])
 
 
 def _fate(stored: LogDocument, state: LogState, needed: Needed) -> LogDocument | bool:
@@ -111,7 +116,7 @@ def _lookups(stored: LogDocument, state: LogState, needed: Needed) -> list[LogKe
         work = work_of(stored)
         if isinstance(work, AddUsage) and not state.is_alive:
             return [usage_key(state.tree, state.log, work.id)]
-        if isinstance(work, Append):
+        if isinstance(work, Append) and work.number <= state.retired:
             epoch, last = state.epoch_of(work.number), needed.depths.get(work.number, 0)
             return [
                 id_key(state.tree, state.log, epoch, said.id)

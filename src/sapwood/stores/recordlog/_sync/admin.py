@@ -118,7 +118,7 @@ class LogAdmin(LogSubject):
                     return None
                 record = decode_record(stored.data, stored.id)
                 if folded is not None:
-                    folded = fold(folded, record.work)
+                    folded = fold(folded, record.work, record.also)
                 elif record.state is not None:
                     folded = decode_state(record.state, stored.id)
         return folded

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ....errors import SapwoodError, StoreCorruptError, StoreError
 from ....model import EdgeKind, ForkPoint, NewSession
 from ...base.refusals import session_exists
+from ..documents import copied
 from ..errors import BehindError
 from ..fold import fold, turn_page
 from ..log_documents import LogEntry, digest, document_at, entry_of, record_key, value_key
@@ -31,7 +32,7 @@ from ..work import (
     log_of,
     to_wire,
 )
-from .documents import copied, values_of
+from .documents import values_of
 from .history import PathEnd, covers_of, end_of
 from .leftovers import finish_leftovers
 from .logs import Decision, Logs, again
@@ -150,7 +151,7 @@ def _dressed(born: LogState, source: LogState, new: NewSession) -> LogState:
     documents = copied(source, born.k)
     return replace(
         born,
-        profile=patched(replace(source.profile, title=None), new),
+        profile=patched(replace(source.profile, title=None, closed=False), new),
         documents=documents,
         copies=[(key, kept.n) for key, kept in documents.items()],
     )

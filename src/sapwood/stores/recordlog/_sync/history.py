@@ -12,6 +12,7 @@ from ....model import ROOT, Entry, History, Overlay, Read, Root, Summary
 from ....rules.codec import decode_json
 from ....rules.tree import Place, Span, clip
 from ...base.refusals import bad_pins
+from ..documents import is_expired
 from ..fold import PINS
 from ..log_documents import LogDocument, record_key
 from ..record import work_of
@@ -19,7 +20,7 @@ from ..rows import LogRow, message_of
 from ..state import LaidOverlay, LogState
 from ..view import LogView, ViewPiece
 from ..work import AddOverlay, log_of, number_of, public
-from .documents import is_expired, values_of
+from .documents import values_of
 from .logs import Logs
 from .rows import FIRST_PAGE, find_rows, get_row, stream
 

@@ -63,13 +63,13 @@ def _is_erased(state: LogState, place: Place) -> bool:
 
 
 def _tidy(logs: Logs, state: LogState) -> None:
-    """Rewrite records; look again afterwards, since another may have put an older one back."""
     numbers = sorted({n for n, _ in state.litter})
     for start in range(0, len(numbers), AT_ONCE):
-        _tidy_some(logs, state, numbers[start : start + AT_ONCE])
+        tidy_some(logs, state, numbers[start : start + AT_ONCE])
 
 
-def _tidy_some(logs: Logs, state: LogState, numbers: Sequence[int]) -> None:
+def tidy_some(logs: Logs, state: LogState, numbers: Sequence[int]) -> None:
+    """Rewrite records; look again afterwards, since another may have put an older one back."""
     keys = [record_key(state.tree, state.log, n) for n in numbers]
     for _ in range(LOOKS):
         found = [it for it in logs.driver.get(keys) if it is not None]

@@ -30,7 +30,7 @@ from ..record import Record, decode_record, is_page_due, next_state, state_at, s
 from ..rows import appended_rows
 from ..state import LogState, encode_state
 from ..view import LogView
-from ..work import Append, LogWork
+from ..work import Append, CombinedWork, LogWork
 from .driver import LogDriver
 from .leftovers import finish_leftovers
 
@@ -41,7 +41,7 @@ FIRST = 6
 MOST_ENTRIES = 64
 """How many entries of one name are got at once, at most."""
 
-Decision = tuple[LogWork | None, T]
+Decision = tuple[LogWork | CombinedWork | None, T]
 """What to record, or None for nothing; and what to answer the caller besides."""
 
 
@@ -349,9 +349,10 @@ class Logs:
         after = self.commit(state, work)
         return None if after is None else (after, answer)
 
-    def commit(self, state: LogState, work: LogWork) -> LogState | None:
+    def commit(self, state: LogState, decided: LogWork | CombinedWork) -> LogState | None:
         """Create the next record of a log; None when somebody else did."""
-        after = fold(state, work)
+        work, also = decided if isinstance(decided, CombinedWork) else (decided, [])
+        after = fold(state, work, also)
         data = None
         if is_page_due(after, work):
             # A page says that all before it was done beside the records, too.
@@ -362,7 +363,7 @@ class Logs:
         if isinstance(work, Append) and len(work.messages) > self.driver.max_messages:
             raise too_many(len(work.messages), self.driver.max_messages)
         mark = self.new_id()
-        record = Record(mark, self.stamp(), work, data)
+        record = Record(mark, self.stamp(), work, data, also)
         stored = stored_record(after, record, self.driver.max_data_bytes)
         if not self._create(stored, mark):
             return None

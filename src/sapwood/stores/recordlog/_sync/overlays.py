@@ -13,13 +13,13 @@ from ....rules.tree import Place, Span, clip, spans_up
 from ...base.refusals import (
     bad_snapshot,
     changed_since,
-    lease_lost,
     message_deleted,
     no_overlay,
     not_shown,
     overlay_exists,
     range_order,
 )
+from ..extras import refuse_closed, refuse_lost
 from ..state import LaidOverlay, LogState
 from ..view import LogView, ViewPiece
 from ..work import AddOverlay, UndoOverlay, log_of, to_wire
@@ -40,12 +40,19 @@ class _RangeEnd(NamedTuple):
 
 class LogOverlays(LogSubject):
     def add(
-        self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
+        self,
+        owner: str,
+        session: str,
+        new: NewOverlay,
+        id: str,
+        tokens: int,
+        fences: Sequence[Fence],
     ) -> Overlay:
         """Put an overlay over a range."""
 
         def decide(state: LogState) -> Decision[AddOverlay]:
-            _check_fence(state, fence)
+            refuse_lost(state, fences)
+            refuse_closed(state)
             view = self._logs.view(state)
             leaf = state.tip
             if new.leaf is not None:
@@ -83,8 +90,10 @@ class LogOverlays(LogSubject):
             owner, session, lambda view: overlays_of(self._logs, view.own, view.own.overlays)
         )
 
-    def undo(self, owner: str, session: str, overlay: str) -> Overlay:
+    def undo(self, owner: str, session: str, overlay: str, fences: Sequence[Fence]) -> Overlay:
         def decide(state: LogState) -> Decision[Overlay]:
+            refuse_lost(state, fences)
+            refuse_closed(state)
             laid = _get_laid(state, overlay)
             [told] = overlays_of(self._logs, state, [laid])
             return UndoOverlay(laid.stamp), told
@@ -127,14 +136,6 @@ def _get_laid(state: LogState, id: str) -> LaidOverlay:
         if laid.id == id:
             return laid
     raise no_overlay(state.session, id)
-
-
-def _check_fence(state: LogState, fence: Fence | None) -> None:
-    if fence is None:
-        return
-    kept = state.documents.get(fence.key)
-    if kept is None or kept.version != fence.version:
-        raise lease_lost(fence.key, state.session)
 
 
 def _is_visible(pieces: Sequence[ViewPiece], place: Place) -> bool:

@@ -32,6 +32,7 @@ from ..work import AddUsage, Append, NoteSwept, WritePage, log_of, number_of
 from .descendants import descendants
 from .documents import DOCUMENTS
 from .feed import FEED, trim
+from .leftovers import tidy_some
 from .logs import Decision, Logs
 
 AT_ONCE = 200
@@ -97,6 +98,10 @@ def _sweep_some(
     logs.driver.delete([key for it in (*empty, *cut) for key in _lookups(it, state, needed)])
     logs.driver.put(cut)
     logs.driver.blank([key_of(it) for it in empty])
+    if cut:
+        # Of one that was tidied meanwhile, what was said is back.
+        [current] = logs.catch_up([state])
+        tidy_some(logs, current, [it.n for it in cut])
 
 
 def _fate(stored: LogDocument, state: LogState, needed: Needed) -> LogDocument | bool:
@@ -113,7 +118,7 @@ def _lookups(stored: LogDocument, state: LogState, needed: Needed) -> list[LogKe
         work = work_of(stored)
         if isinstance(work, AddUsage) and not state.is_alive:
             return [usage_key(state.tree, state.log, work.id)]
-        if isinstance(work, Append):
+        if isinstance(work, Append) and work.number <= state.retired:
             epoch, last = state.epoch_of(work.number), needed.depths.get(work.number, 0)
             return [
                 id_key(state.tree, state.log, epoch, said.id)
