@@ -18,6 +18,7 @@ def document_of(key: str, kept: KeptDocument, value: bytes) -> Document:
         version=kept.version,
         updated_us=kept.updated_us,
         expires_us=kept.expires_us,
+        inherit=kept.inherit,
     )
 
 

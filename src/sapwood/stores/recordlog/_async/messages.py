@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from ....errors import StoreError
 from ....model import (
@@ -47,11 +48,19 @@ from .descendants import quoting_overlays, segments_of
 from .history import read, records_ahead
 from .leftovers import erase_leftovers
 from .logs import AsyncLogs, AsyncLogSubject, Decision
+from .overlays import refuse_changed
 from .rows import FIRST_PAGE, find_places, find_rows, get_place, row_at, rows_at, stream
 
 AppendTarget = str | Root | None
-_AppendAnswer = tuple[list[Message], Sequence[Packed], Append | None]
-"""What an append found stored, what was new, and how that is recorded."""
+
+
+class _AppendAnswer(NamedTuple):
+    """What an append found stored, what of that elsewhere, what was new, how that is recorded."""
+
+    stored: list[Message] = []
+    elsewhere: list[str] = []
+    new: Sequence[Packed] = ()
+    work: Append | None = None
 
 
 class AsyncLogAppend:
@@ -59,8 +68,8 @@ class AsyncLogAppend:
 
     def __init__(self, logs: AsyncLogs, request: Request) -> None:
         self._logs = logs
-        self._owner, self._session, self._batch = request.owner, request.session, request.batch
-        self._parent, self._expected_tip = request.parent, request.expected_tip
+        self._request = request
+        self._batch, self._parent = request.batch, request.parent
         self._extras = request.extras
         self._asked = [it.id for it in self._batch if not it.is_ours]
         if isinstance(self._parent, str):
@@ -68,33 +77,46 @@ class AsyncLogAppend:
 
     async def run(self) -> Appended:
         """Append what is new of the batch."""
-        state, told = await self._logs.change(self._owner, self._session, self._decide)
-        stored, new, work = told
+        request = self._request
+        state, told = await self._logs.change(request.owner, request.session, self._decide)
+        new = [] if told.work is None else _appended(state, told.work, told.new)
         return Appended(
-            messages=stored if work is None else [*stored, *_appended(state, work, new)],
+            messages=[*told.stored, *new],
             written=len(new),
             tip=tip_of(state),
             documents=versions_of(state, self._extras.documents),
+            known=[message.id for message in told.stored],
+            elsewhere=told.elsewhere,
         )
 
     async def _decide(self, state: LogState) -> Decision[_AppendAnswer]:
         spots = await find_places(self._logs, state, self._asked) if self._asked else {}
         rows, view = await self._stored(state, spots)
         seen = await self._known(rows, view) if view is not None else {}
-        plan = plan_append(self._batch, seen, tip_of(state), self._parent, self._expected_tip)
-        stored: list[Message] = []
+        guards = (self._parent, self._request.expected_tip, self._request.on_known)
+        plan = plan_append(self._batch, seen, tip_of(state), *guards)
+        after, base = await self._place(state, plan.parent, spots)
+        told = _AppendAnswer()
         if view is not None:
-            known = self._batch[: plan.known]
-            stored = [message_of(rows[spots[it.id].place], view) for it in known]
-        new = self._batch[plan.known :]
+            places = [spots[it.id].place for it in plan.batch[: plan.known]]
+            stored = [message_of(rows[it], view) for it in places]
+            elsewhere = [rows[it].id for it in places if not view.on_path(it, after)]
+            told = _AppendAnswer(stored, elsewhere)
+        new = plan.batch[plan.known :]
         if not new:
-            return None, (stored, [], None)
+            return None, told
         refuse_closed(state)
         refuse_by_extras(state, None, self._extras)
-        after, base = await self._place(state, plan.parent, spots)
+        await self._refuse_changed(state, after)
         now = await self._logs.now()
         work = _append_after(state, new, after, base, now)
-        return CombinedWork(work, extra_works(state, self._extras, now)), (stored, new, work)
+        works = CombinedWork(work, extra_works(state, self._extras, now))
+        return works, told._replace(new=new, work=work)
+
+    async def _refuse_changed(self, state: LogState, after: Place | None) -> None:
+        snapshot = self._request.expected_snapshot
+        if snapshot is not None and after is not None:
+            refuse_changed(self._logs, await self._logs.view(state), 1, after, snapshot)
 
     async def _stored(
         self, state: LogState, spots: dict[str, MessagePlace]
@@ -174,17 +196,8 @@ def _appended(state: LogState, work: Append, batch: Sequence[Packed]) -> list[Me
 
 
 class AsyncLogMessages(AsyncLogSubject):
-    async def append(
-        self,
-        owner: str,
-        session: str,
-        batch: Sequence[Packed],
-        parent: str | Root | None,
-        expected_tip: str | Root | None,
-        extras: Extras,
-    ) -> Appended:
-        request = Request(owner, session, batch, parent, expected_tip, extras)
-        with in_doubt(batch):
+    async def append(self, request: Request) -> Appended:
+        with in_doubt(request.batch):
             return await AsyncLogAppend(self._logs, request).run()
 
     async def read(self, owner: str, session: str, query: Read) -> History:

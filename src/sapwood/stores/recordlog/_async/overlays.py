@@ -23,7 +23,7 @@ from ..view import LogView, ViewPiece
 from ..work import AddOverlay, UndoOverlay, log_of, to_wire
 from .descendants import descendants
 from .history import made_overlay, overlays_of
-from .logs import AsyncLogSubject, Decision
+from .logs import AsyncLogs, AsyncLogSubject, Decision
 from .rows import get_place, get_row
 
 
@@ -63,7 +63,7 @@ class AsyncLogOverlays(AsyncLogSubject):
             if new.id is not None:
                 await self._refuse_taken(view, id)
             if new.snapshot is not None:
-                self._check_snapshot(view, begin.first, end.last, new.snapshot)
+                refuse_changed(self._logs, view, begin.first.depth, end.last, new.snapshot)
             work = AddOverlay(
                 id=id,
                 first=to_wire(begin.first, state.log),
@@ -124,12 +124,6 @@ class AsyncLogOverlays(AsyncLogSubject):
             if any(laid.id == id for laid in state.overlays):
                 raise overlay_exists(id)
 
-    def _check_snapshot(self, view: LogView, first: Place, last: Place, snapshot: str) -> None:
-        read = _read_snapshot(view, snapshot)
-        if any(self._logs.driver.is_taken_back(log, n) for log, n in read.items()):
-            raise changed_since()
-        _refuse_edited(view, first, last, read)
-
 
 def _get_laid(state: LogState, id: str) -> LaidOverlay:
     for laid in state.overlays:
@@ -145,10 +139,18 @@ def _is_visible(pieces: Sequence[ViewPiece], place: Place) -> bool:
     )
 
 
-def _refuse_edited(view: LogView, first: Place, last: Place, read: Mapping[str, int]) -> None:
+def refuse_changed(logs: AsyncLogs, view: LogView, first: int, last: Place, snapshot: str) -> None:
+    """Refuse what was made from a snapshot when something from a depth on changed since."""
+    read = _read_snapshot(view, snapshot)
+    if any(logs.driver.is_taken_back(log, n) for log, n in read.items()):
+        raise changed_since()
+    _refuse_edited(view, first, last, read)
+
+
+def _refuse_edited(view: LogView, first: int, last: Place, read: Mapping[str, int]) -> None:
     """Refuse a range of which a message was edited since it was read, hidden ones included."""
     for whole in spans_up(last, view.lineage_of):
-        span = clip(whole, first.depth - 1, None)
+        span = clip(whole, first - 1, None)
         if span is None:
             break
         known = read[log_of(span.segment)]
