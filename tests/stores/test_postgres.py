@@ -107,6 +107,11 @@ def test_all_that_is_in_a_tree_lies_in_partitions_of_one_number(parted: Postgres
 
 
 _APPEND = "SELECT {s}.append_one(%s, 's', NULL, true, 'new', 'user', 1, NULL, 'x', '')"
+_APPEND_WITH = """
+SELECT {s}.append_with(%s, 's', NULL, '{new}', 'm2', false, NULL, false, '{new}', '{user}', '{1}',
+    '{NULL}', '{x}', '{word}', '{}', '{}', NULL, '{a,b,c}', '{x,y,NULL}', '{0,NULL,0}',
+    '{NULL,5,NULL}', '{t,f,t}', '{title}', 't', NULL, NULL, NULL, NULL, NULL, NULL, NULL, true)
+"""
 _READ = "SELECT {s}.read_path(%s, 's', NULL, false, true, 0, 99, true, 5)"
 _TOUCHED = (
     "SELECT relname FROM pg_stat_xact_user_tables"
@@ -114,7 +119,7 @@ _TOUCHED = (
 )
 
 
-@pytest.mark.parametrize("call", [_APPEND, _READ])
+@pytest.mark.parametrize("call", [_APPEND, _APPEND_WITH, _READ])
 def test_a_call_touches_one_partition_of_each_table(parted: PostgresStore, call: str) -> None:
     schema = f"{postgres.schema()}_parts"
     furnish(parted)

@@ -118,8 +118,9 @@ class PostgresMessageStatements(MessageStatements[Tx]):
     def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
         [(_, *before, tokens)] = self._tx.rows(_CONTENTS, (session.tree, [pos]))
         first = first_digest(*before)
-        _, _, body, id = before
-        new = keeping_extra(new, decode_body(body, id).extra)
+        if new.keeps_extra:
+            _, _, body, id = before
+            new = keeping_extra(new, decode_body(body, id).extra)
         marks = [owner_word(session.owner), home_word(session.home)]
         content = (new.role, new.tokens, first, new.body, body_words(new.body, new.id), marks)
         self._tx.run(_UPDATE, (*content, session.tree, pos))
