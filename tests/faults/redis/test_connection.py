@@ -72,7 +72,8 @@ def test_a_unit_of_work_whose_answer_was_lost_is_done_once(
 
         client.run_script = lose  # type: ignore[method-assign]
         document = store.put_document(ADA, "k", b"v", session="s", expected_version=0)
-        record = store.update_session(ADA, "s", SessionPatch(title="t"), expected_version=1)
+        patch = SessionPatch(title="t")
+        record = store.update_session(ADA, "s", patch, expected_version=1).record
         own = store.put_document(ADA, "k", b"v", expected_version=0)
         client.run_script = run_script  # type: ignore[method-assign]
         assert len(lost) == proxy.swallowed == 3

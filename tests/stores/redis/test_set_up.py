@@ -54,10 +54,10 @@ class TestSetUp:
         raw.hset(key, "data", raw.hget(key, "attributes"))
         raw.hdel(key, "attributes")
         fork = store.create_session(ADA, NewSession(id="fork", fork=ForkPoint(session="s")))
-        record = store.update_session(ADA, "s", SessionPatch(title="t"))
+        record = store.update_session(ADA, "s", SessionPatch(title="t")).record
         assert (record.attributes, fork.attributes) == ({"k": 1}, {"k": 1})
         store.update_session(ADA, "s", SessionPatch(attributes={}))
-        record = open_store().update_session(ADA, "s", SessionPatch())
+        record = open_store().update_session(ADA, "s", SessionPatch()).record
         assert (record.attributes, record.title) == ({}, "t")
         assert raw.hget(key, "data") == b""
 
