@@ -9,7 +9,7 @@ import pytest
 from servers.proxy import Proxy
 from servers.redis import RedisServer
 
-from sapwood.model import ForkPoint, NewSession, SessionPatch, Usage
+from sapwood.model import DocumentPut, ForkPoint, NewSession, SessionPatch, Usage
 from sapwood.stores.redis import RedisStore
 
 from ..tried import tried
@@ -118,3 +118,24 @@ def test_a_call_whose_answer_was_lost_succeeds_though_others_write_before_it_is_
         assert proxy.swallowed == 1
         assert done is not False
     tried("Redis", "duplicate delivery after a lost answer")
+
+
+def test_an_append_whose_answer_was_lost_is_told_the_versions_of_its_documents(
+    proxy: Proxy, proxied: str, prefix: str
+) -> None:
+    with open_store(proxied, prefix) as store:
+        make_session(store)
+        put = DocumentPut(key="k", value=b"v", expected_version=0)
+        for n, patch in enumerate((SessionPatch(title="t"), SessionPatch(merge={"a": 1}))):
+            proxy.swallow_next_answer()
+            done = store.append(ADA, "s", [say(f"m{n}")], documents=[put], patch=patch)
+            stored = store.find_document(ADA, "k", session="s")
+            assert stored is not None
+            assert done.documents == {"k": stored.version}
+            put = DocumentPut(key="k", value=b"v", expected_version=stored.version)
+        assert proxy.swallowed == 2
+        record = store.find_session(ADA, "s")
+        assert record is not None
+        assert (record.title, record.attributes, record.version) == ("t", {"a": 1}, 3)
+        assert ids_in(store) == ["m0", "m1"]
+    tried("Redis", "duplicate delivery after a lost answer", proxy.swallowed)

@@ -72,13 +72,14 @@ def test_a_unit_of_work_whose_answer_was_lost_is_done_once(
 
         client.run_script = lose  # type: ignore[method-assign]
         document = store.put_document(ADA, "k", b"v", session="s", expected_version=0)
-        updated = store.update_session(ADA, "s", SessionPatch(title="t"), expected_version=1)
+        patch = SessionPatch(title="t")
+        record = store.update_session(ADA, "s", patch, expected_version=1).record
         own = store.put_document(ADA, "k", b"v", expected_version=0)
         client.run_script = run_script  # type: ignore[method-assign]
         assert len(lost) == proxy.swallowed == 3
         assert store.find_document(ADA, "k", session="s") == document
-        assert (updated.record.title, updated.record.version) == ("t", 2)
-        assert store.find_session(ADA, "s") == updated.record
+        assert (record.title, record.version) == ("t", 2)
+        assert store.find_session(ADA, "s") == record
         assert store.find_document(ADA, "k") == own
         tried("Redis", "duplicate delivery after a lost answer", proxy.swallowed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,9 +13,10 @@ from servers import redis
 from sapwood.errors import NotFoundError
 from sapwood.model import NewSession, Read, Search, SessionQuery
 from sapwood.stores.redis import RedisStore
-from sapwood.stores.redis.scripts import script
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
+
+from .between import before
 
 CALLS: dict[str, tuple[str, Callable[[RedisStore], Any]]] = {
     "delete": ("HMGET", lambda it: it.delete_session(ADA, "s")),
@@ -26,48 +27,7 @@ CALLS: dict[str, tuple[str, Callable[[RedisStore], Any]]] = {
     "search, at first": ("HGETALL s", lambda it: it.search(ADA, Search(text="m1 m2")).hits),
     "detach": ("HMGET w", lambda it: it.create_session(ADA, fork_of("s", detach=True)).id),
 }
-SCRIPTS = (
-    "apply",
-    "release_name",
-    "apply_freeing",
-    "inheritance",
-    "look",
-    "publish_changes",
-    "range_tokens",
-    "context_tokens",
-)
 Open = Callable[..., RedisStore]
-
-
-def before(store: RedisStore, step: str, act: Callable[[], Any]) -> list[str]:
-    """Do something once, before the first script or command so named; give what was done."""
-    client: Any = store._runner.here()._client
-    run, send = client.run, client.send
-    done: list[str] = []
-
-    def meet(commands: Sequence[Sequence[Any]]) -> None:
-        if not done and any(step in _names(it) for it in commands):
-            done.append(step)
-            act()
-
-    def run_after(*command: Any, **options: Any) -> Any:
-        meet([command])
-        return run(*command, **options)
-
-    def send_after(commands: Sequence[Sequence[Any]]) -> Any:
-        meet(commands)
-        return send(commands)
-
-    client.run, client.send = run_after, send_after
-    return done
-
-
-def _names(command: Sequence[Any]) -> Sequence[str]:
-    """Name a command, alone and with the last letter of its key; or the script that it runs."""
-    name, what, *_ = [*command, ""]
-    if name == "EVALSHA":
-        return [it for it in SCRIPTS if what == script(it).digest]
-    return [name, f"{name} {str(what)[-1:]}"]
 
 
 @pytest.fixture
