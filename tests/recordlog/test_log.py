@@ -389,7 +389,7 @@ def test_nothing_is_refused_by_what_a_process_remembers_of_a_session(
     assert store.append(ADA, "s", [say("m4")], expected_tip="m3").messages[0].depth == 4
     other.append(ADA, "s", [say("m5")])
     assert store.append(ADA, "s", [say("m6")], parent="m5").messages[0].depth == 6
-    changed = other.update_session(ADA, "s", SessionPatch(title="new"))
+    changed = other.update_session(ADA, "s", SessionPatch(title="new")).record
     store.update_session(ADA, "s", SessionPatch(title="newer"), expected_version=changed.version)
 
 
