@@ -17,6 +17,8 @@ from sapwood.stores.recordlog.work import (
     BeginFork,
     ChangeProfile,
     Clear,
+    CombinedWork,
+    DropDocument,
     Edit,
     Erase,
     ErasedPlace,
@@ -38,13 +40,22 @@ small = st.integers(0, 50)
 
 
 _places = st.sampled_from([("", 1, 1), (OTHER, 4, 2), (OTHER, 4, 3)])
-others: st.SearchStrategy[LogWork] = st.one_of(
-    st.builds(lambda n: Edit(9, 1, 1, 1, "m", 2, 3, n, 5, "user", b"d", b"{}"), small),
-    st.builds(lambda at, n: Erase(9, [ErasedPlace(at, 1, n, "m")]), _places, small),
-    st.builds(lambda key, until: PutDocument(key, 9, until, b"v"), names, st.none() | small),
+extras: tuple[st.SearchStrategy[LogWork], ...] = (
+    st.builds(
+        lambda key, until, inherit: PutDocument(key, 9, until, b"v", inherit),
+        names,
+        st.none() | small,
+        st.booleans(),
+    ),
+    st.builds(DropDocument, names),
     st.builds(
         lambda title: ChangeProfile(LogProfile(title, "x", [], b"{}", None)), st.none() | names
     ),
+)
+others: st.SearchStrategy[LogWork] = st.one_of(
+    st.builds(lambda n: Edit(9, 1, 1, 1, "m", 2, 3, n, 5, "user", b"d", b"{}"), small),
+    st.builds(lambda at, n: Erase(9, [ErasedPlace(at, 1, n, "m")]), _places, small),
+    *extras,
     st.builds(lambda id, model: AddUsage(id, model, None, (1, 2, 0, 0, 0)), names, names),
     st.builds(lambda n: MoveTip((OTHER, 1, 3), "x", n), small),
     st.builds(lambda n: BeginFork("s", f"s/{n}", OTHER, ("", 1, 1)), small),
@@ -57,13 +68,13 @@ others: st.SearchStrategy[LogWork] = st.one_of(
 
 
 @st.composite
-def works(draw: st.DrawFn) -> list[LogWork]:
+def works(draw: st.DrawFn) -> list[CombinedWork]:
     """Draw the units of work of a session, such as a store would record them."""
-    done: list[LogWork] = []
+    done: list[CombinedWork] = []
     segments: list[int] = []
     for index in range(draw(st.integers(1, 12))):
         if segments and draw(st.booleans()):
-            done.append(draw(others))
+            done.append(CombinedWork(draw(others), []))
             continue
         count = draw(st.integers(1, 3))
         said = [
@@ -74,7 +85,8 @@ def works(draw: st.DrawFn) -> list[LogWork]:
             segments.append(0)
         first = segments[-1] + 1
         segments[-1] += count
-        done.append(Append(9, len(segments), first, is_new, None, draw(small), said))
+        work = Append(9, len(segments), first, is_new, None, draw(small), said)
+        done.append(CombinedWork(work, draw(st.lists(st.one_of(extras), max_size=3))))
     return done
 
 
@@ -84,21 +96,21 @@ def begun() -> LogState:
 
 @given(works=works(), at=st.integers(0, 12))
 def test_a_state_that_was_written_down_goes_on_as_the_one_that_was_not(
-    works: list[LogWork], at: int
+    works: list[CombinedWork], at: int
 ) -> None:
     plain = kept = begun()
     for index, work in enumerate(works):
-        plain, kept = fold(plain, work), fold(kept, work)
+        plain, kept = fold(plain, *work), fold(kept, *work)
         if index == at:
             kept = decode_state(encode_state(kept), "here")
     assert encode_state(kept) == encode_state(plain)
 
 
 @given(works=works())
-def test_a_page_forgets_only_what_was_done_before_it(works: list[LogWork]) -> None:
+def test_a_page_forgets_only_what_was_done_before_it(works: list[CombinedWork]) -> None:
     state = begun()
     for work in works:
-        before, state = state, fold(state, work)
+        before, state = state, fold(state, *work)
         page = turn_page(before, state)
         assert set(page.recent.values()) == {it for it in state.recent.values() if it.n == page.n}
         assert [*before.litter, *page.litter] == state.litter
@@ -107,15 +119,31 @@ def test_a_page_forgets_only_what_was_done_before_it(works: list[LogWork]) -> No
 
 
 @given(works=works())
-def test_a_deleted_sessions_state_has_nothing_that_was_said_or_named(works: list[LogWork]) -> None:
+def test_a_deleted_sessions_state_has_nothing_that_was_said_or_named(
+    works: list[CombinedWork],
+) -> None:
     state = begun()
     for work in works:
-        state = fold(state, work)
+        state = fold(state, *work)
     gone = fold(state, Retire(9))
     assert (gone.is_alive, gone.owner, gone.session, gone.messages) == (False, "", "", 0)
     assert gone.segments == state.segments
     assert gone.retired == len(state.segments)
     assert gone.begun_forks == state.begun_forks
+
+
+@given(works=works())
+def test_all_that_a_record_did_has_its_number(works: list[CombinedWork]) -> None:
+    state = begun()
+    for work in works:
+        before, state = state, fold(state, *work)
+        assert state.n == before.n + 1
+        changes = {it.key: it for it in work.also if isinstance(it, PutDocument | DropDocument)}
+        put = [key for key, it in changes.items() if isinstance(it, PutDocument)]
+        assert {state.documents[key].n for key in put} <= {state.n}
+        if isinstance(work.work, Append):
+            patches = sum(isinstance(it, ChangeProfile) for it in work.also)
+            assert state.version == before.version + patches
 
 
 @given(log=st.integers(0, 16**30 - 1), number=st.integers(1, 2**31))

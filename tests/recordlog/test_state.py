@@ -5,7 +5,11 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from sapwood.stores.recordlog.state import LogState, decode_state, encode_state
+from sapwood.stores.recordlog.record import Record, decode_record, encode_record
+from sapwood.stores.recordlog.state import KeptDocument, LogState, decode_state, encode_state
+from sapwood.stores.recordlog.work import ChangeProfile, LogProfile, LogWork, PutDocument
+
+PROFILE = LogProfile("t", "active", ["x"], b"{}", None)
 
 
 def test_a_state_that_lacks_the_newest_field_is_read() -> None:
@@ -14,3 +18,24 @@ def test_a_state_that_lacks_the_newest_field_is_read() -> None:
     stored = msgspec.msgpack.decode(encode_state(state))
     found = [decode_state(msgspec.msgpack.encode(it), "here") for it in (stored, stored[:-1])]
     assert [replace(it, page_bytes=0) for it in found] == [state, state]
+
+
+def test_a_state_from_before_sessions_were_closed_and_documents_not_inherited_is_read() -> None:
+    kept = KeptDocument(5, 5, 9, None)
+    state = LogState(tree="t", log="l", profile=PROFILE, documents={"k": kept})
+    stored = msgspec.msgpack.decode(encode_state(state))
+    names = LogState.__struct_fields__
+    assert stored[names.index("profile")].pop() is False
+    assert stored[names.index("documents")]["k"].pop() is True
+    found = decode_state(msgspec.msgpack.encode(stored), "here")
+    assert replace(found, page_bytes=0) == state
+
+
+def test_a_record_from_before_anything_came_along_is_read() -> None:
+    works: list[LogWork] = [PutDocument("k", 9, None, b"v"), ChangeProfile(PROFILE)]
+    for work in works:
+        record = Record("m", 1, work)
+        *fields, also = msgspec.msgpack.decode(encode_record(record))
+        added = fields[2] if isinstance(work, PutDocument) else fields[2][1]
+        assert (added.pop(), also) == (isinstance(work, PutDocument), [])
+        assert decode_record(msgspec.msgpack.encode(fields), "here") == record

@@ -17,10 +17,10 @@ from sapwood.model import (
     SessionQuery,
     Usage,
 )
-from sapwood.stores.recordlog.log_documents import LogKind
+from sapwood.stores.recordlog.log_documents import LogDocument, LogKey, LogKind
 from sapwood.testing.makers import ADA, say, shown
 
-from .support import PausedStore
+from .support import PausedStore, texts
 
 
 @pytest.mark.parametrize("before", range(28, 34))
@@ -111,3 +111,19 @@ def test_what_is_edited_while_a_session_is_told_of_is_told_as_it_is(
     assert listed == other.find_session(ADA, "s")
     store.log.before("spans", edit)
     assert store.admin.check() == []
+
+
+def test_what_is_erased_while_its_record_is_swept_is_not_put_back(
+    store: PausedStore, other: PausedStore, documents: dict[LogKey, LogDocument]
+) -> None:
+    store.append(ADA, "s", [say("m3", "lighthouse"), say("m4", "harbour")])
+    store.create_session(ADA, NewSession(id="f", fork=ForkPoint(session="s", message="m3")))
+
+    def erase() -> None:
+        other.delete_messages(ADA, "f", ["m3"])
+        other.finish_deletions()
+
+    store.log.before("put", erase, lambda given: b"lighthouse" in given[0].data)
+    store.delete_session(ADA, "s")
+    assert b"lighthouse" not in texts(documents)
+    assert shown(store.read(ADA, "f", Read())) == ["m1", "m2"]

@@ -26,7 +26,7 @@ from ..log_documents import (
 )
 from ..record import Needed, swept, work_of
 from ..state import LogState
-from ..work import AddUsage, Append, NoteSwept, WritePage, log_of, number_of
+from ..work import AddUsage, Append, Clear, NoteSwept, Retire, WritePage, log_of, number_of
 from .descendants import descendants
 from .documents import DOCUMENTS
 from .feed import FEED, trim
@@ -96,10 +96,11 @@ async def _sweep_some(
     await logs.driver.delete([key for it in (*empty, *cut) for key in _lookups(it, state, needed)])
     await logs.driver.put(cut)
     await logs.driver.blank([key_of(it) for it in empty])
-    if cut:
+    said = [it.n for it in cut if not isinstance(work_of(it), Clear | Retire)]
+    if said:
         # Of one that was tidied meanwhile, what was said is back.
         [current] = await logs.catch_up([state])
-        await tidy_some(logs, current, [it.n for it in cut])
+        await tidy_some(logs, current, said)
 
 
 def _fate(stored: LogDocument, state: LogState, needed: Needed) -> LogDocument | bool:
@@ -116,7 +117,7 @@ def _lookups(stored: LogDocument, state: LogState, needed: Needed) -> list[LogKe
         work = work_of(stored)
         if isinstance(work, AddUsage) and not state.is_alive:
             return [usage_key(state.tree, state.log, work.id)]
-        if isinstance(work, Append) and work.number <= state.retired:
+        if isinstance(work, Append):
             epoch, last = state.epoch_of(work.number), needed.depths.get(work.number, 0)
             return [
                 id_key(state.tree, state.log, epoch, said.id)
