@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
-from ...model import ChangeKind, NewMessage, NewSession, Read, Search, SessionRecord
+from ...model import (
+    ChangeKind,
+    DocumentChange,
+    NewMessage,
+    NewSession,
+    Read,
+    Search,
+    SessionRecord,
+)
 from ..clock import ManualClock
 from ..counts import COUNTS
 from ..makers import ADA
-from ..oracle import FOUND_BY, Oracle, Refused, Session, found_by
+from ..oracle import FOUND_BY, NOTHING, Along, Oracle, Refused, Session, found_by
+from .along import AlongDraws
 from .compare import Comparison, Places, compare_hits, name
-from .draws import NAMES, Draws
+from .draws import NAMES
 from .driver import Driver, Place
 
 T = TypeVar("T")
@@ -30,7 +39,7 @@ class MachineBase(RuleBasedStateMachine):
         self.clock = ManualClock()
         self.driver = Driver(type(self).new_place(self.clock))
         self.oracle = Oracle()
-        self.draws = Draws(self.oracle)
+        self.draws = AlongDraws(self.oracle)
         self.places = Places()
         self.appended: list[tuple[str, list[NewMessage], dict[str, Any]]] = []
         self.snapshots: dict[str, list[tuple[str, int]]] = {}
@@ -87,13 +96,18 @@ class MachineBase(RuleBasedStateMachine):
     def create_both(self, new: NewSession) -> None:
         self.do("create_session", new, expect=lambda: self.oracle.create(new, self.clock()))
 
-    def append_both(self, session: str, batch: list[NewMessage], options: dict[str, Any]) -> None:
+    def append_both(
+        self, session: str, batch: list[NewMessage], *, along: Along = NOTHING, **options: Any
+    ) -> None:
         done = self.do(
             "append",
             session,
             batch,
-            expect=lambda: self.oracle.append(session, batch, now_us=self.clock(), **options),
+            expect=lambda: self.oracle.append(
+                session, batch, along=along, now_us=self.clock(), **options
+            ),
             **options,
+            **along.options,
         )
         if done is None:
             return
@@ -105,6 +119,19 @@ class MachineBase(RuleBasedStateMachine):
         assert appended.context_tokens in (None, record.context_tokens)
         for node, message in zip(nodes, appended.messages, strict=True):
             Comparison(self.places, found).message(node, message)
+        self.learn(found, along.documents, appended.documents)
+
+    def learn(
+        self, session: Session, changes: Sequence[DocumentChange], versions: dict[str, int]
+    ) -> None:
+        """See that a write told the version of each document, and take it over from there."""
+        assert set(versions) == {change.key for change in changes}
+        for key, version in versions.items():
+            kept = session.documents.get(key)
+            if kept is None:
+                assert version == 0
+            elif version or not kept.is_expired(self.clock()):
+                self.oracle.learn(session, key, version)
 
     def search_both(self, text: str, session: str | None) -> None:
         COUNTS[f"searches of the state machine, {type(self).subject}"] += 1
@@ -127,12 +154,19 @@ class MachineBase(RuleBasedStateMachine):
         compare.leaves(self.driver.call("list_leaves", ADA, session.id))
         for leaf in session.leaves():
             compare.gaps(leaf, self.driver.call("list_gaps", ADA, session.id, leaf.id))
+        self._compare_documents(session)
         compare.overlays(self.driver.call("list_overlays", ADA, session.id))
         ids = self.draws.ids[-40:]
         compare.found(ids, self.driver.call("find_messages", ADA, session.id, ids))
         for node in [None, *session.seen()[-6:]]:
             children = self.driver.call("list_children", ADA, session.id, name(node))
             compare.messages(session.children(node), children)
+
+    def _compare_documents(self, session: Session) -> None:
+        given = self.driver.call("list_documents", ADA, session=session.id)
+        Comparison(self.places, session).documents(given, self.clock())
+        for document in given:
+            self.oracle.learn(session, document.key, document.version)
 
     def _compare_feed(self) -> None:
         after, more, appended, retired = "", True, dict[str, list[str]](), 0

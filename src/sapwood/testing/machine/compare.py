@@ -7,6 +7,7 @@ from typing import Any
 
 from ...model import (
     ROOT,
+    Document,
     Entry,
     Gap,
     History,
@@ -78,6 +79,7 @@ class Comparison:
         assert (message.id, message.role) == (expected.id, expected.role)
         assert message.parts == expected.parts
         assert message.metadata == expected.metadata
+        assert message.extra == node.extra
         assert message.tokens == node.tokens
         assert message.version == node.version
         assert message.created_us == node.created_us
@@ -155,6 +157,16 @@ class Comparison:
             assert gap.home == (node.home.session if node.home.alive else None)
             self._places.check(self._session.tree, node, gap.position)
 
+    def documents(self, documents: Sequence[Document], now_us: int) -> None:
+        """Compare the documents that have not expired, by key."""
+        kept = self._session.documents
+        told = [(it.key, it.value, it.expires_us) for it in documents]
+        assert told == [
+            (key, kept[key].value, kept[key].expires_us)
+            for key in sorted(kept)
+            if not kept[key].is_expired(now_us)
+        ]
+
     def record(self, record: SessionRecord) -> None:
         """Compare a session's record."""
         session = self._session
@@ -181,6 +193,7 @@ def _fields(record: SessionRecord | Session) -> list[Any]:
         record.budget,
         record.model,
         record.end_reason,
+        record.closed,
         record.parent,
         record.version,
         record.created_us,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec import UNSET, UnsetType
 
 from ...model import ROOT, EntryRef, NewMessage, NewOverlay, Root
 from ..makers import say
@@ -13,6 +14,9 @@ from ..oracle import FOUND_BY, VOCABULARY, Node, Oracle, Session, Shown
 
 NAMES = [f"s{n}" for n in range(6)]
 """All the sessions that there may be."""
+_EXTRA: st.SearchStrategy[dict[str, Any] | UnsetType] = st.sampled_from(
+    [UNSET, UNSET, UNSET, {}, {"n": 1}, {"deep": {"m": "é"}}]
+)
 
 
 class Draws:
@@ -42,8 +46,9 @@ class Draws:
         return data.draw(st.sampled_from(NAMES if taken else free), label="name")
 
     def session(self, data: st.DataObject) -> str:
-        """Draw a session, which nearly always exists."""
+        """Draw a session, which nearly always exists; a closed one rather than another."""
         there = sorted(self._oracle.sessions)
+        there += [id for id in there if self._oracle.sessions[id].closed] * 2
         if not there or self.rarely(data, "any session"):
             there = NAMES
         return data.draw(st.sampled_from(there), label="session")
@@ -69,6 +74,7 @@ class Draws:
         role = ("user", "assistant", "tool")[len(id) % 3]
         metadata = {"n": variant} if variant else {}
         said = data.draw(st.integers(0, 10**16), label="time") if variant else None
+        extra = data.draw(_EXTRA, label="extra")
         words = _words(id, variant)
         return say(
             id,
@@ -77,6 +83,7 @@ class Draws:
             tokens=tokens,
             metadata=metadata,
             created_us=said,
+            extra=extra,
         )
 
     def batch(self, data: st.DataObject, session: str) -> list[NewMessage]:

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from ...model import (
     ROOT,
+    DocumentPut,
     ForkPoint,
-    NewMessage,
     NewOverlay,
     NewSession,
     Read,
     Root,
-    SessionPatch,
     Statistics,
 )
 from ...store import Capability
 from ..makers import ADA, say
-from ..oracle import Shown
-from .base import MachineBase
-from .compare import Comparison, name
+from ..oracle import Along, Shown
+from .compare import Comparison
 from .draws import NAMES
+from .units import UnitMachine
 
 DEEP = 70
 """More segments than the nearest ones that a segment knows on its way to the root."""
 
 
-class StoreMachine(MachineBase):
+class StoreMachine(UnitMachine):
     """One owner's sessions, in a store and in the oracle. Made for a store by `machine_for`."""
 
     @initialize(data=st.data(), length=st.integers(2, 7), often=st.sampled_from([0, 2, 2, 3]))
@@ -39,7 +34,9 @@ class StoreMachine(MachineBase):
         """Begin with a conversation and forks of it, where things are most likely to go wrong."""
         self.create_both(NewSession(id=NAMES[0]))
         batch = [say(self.draws.fresh(), tokens=n) for n in range(length)]
-        self.append_both(NAMES[0], batch, {})
+        own = DocumentPut(key="a", value=b"own", inherit=False)
+        everyones = DocumentPut(key="b", value=b"everyone's")
+        self.append_both(NAMES[0], batch, along=Along(documents=(own, everyones)))
         for _ in range(often):
             self.fork(data, False, False)
 
@@ -54,41 +51,25 @@ class StoreMachine(MachineBase):
         point = ForkPoint(session=source, message=message, detach=detach)
         self.create_both(NewSession(id=self.draws.name(data), fork=point))
 
-    @rule(data=st.data(), how=st.sampled_from(["blind", "blind", "tip", "parent", "both"]))
-    def append(self, data: st.DataObject, how: str) -> None:
-        session = self.draws.session(data)
-        batch = self.draws.batch(data, session)
-        options: dict[str, Any] = {}
-        if how in ("tip", "both"):
-            options["expected_tip"] = self._a_tip(data, session)
-        if how in ("parent", "both"):
-            options["parent"] = self._a_parent(data, session, batch[0])
-        self.appended.append((session, batch, options))
-        self.append_both(session, batch, options)
-
-    @precondition(lambda self: self.appended)
-    @rule(data=st.data())
-    def append_again(self, data: st.DataObject) -> None:
-        count = len(self.appended)
-        session, batch, options = self.appended[data.draw(st.integers(0, count - 1), label="n")]
-        self.append_both(session, batch, options)
-
     @precondition(lambda self: not self.is_deep)
     @rule(data=st.data(), often=st.sampled_from([3] * 8 + [DEEP]))
     def regenerate_often(self, data: st.DataObject, often: int) -> None:
         """Branch off the last message but one, again and again."""
-        self.is_deep = often == DEEP
         session = self.draws.session(data)
+        found = self.oracle.sessions.get(session)
+        if found is None or found.closed:
+            return
+        self.is_deep = often == DEEP
         parent: str | Root | None = None
         for _ in range(often):
             batch = [say(self.draws.fresh(), tokens=1) for _ in range(2)]
-            self.append_both(session, batch, {"parent": parent})
+            self.append_both(session, batch, parent=parent)
             parent = batch[0].id
 
     @rule(data=st.data())
     def checkout(self, data: st.DataObject) -> None:
         session = self.draws.session(data)
-        place = self.draws.place(data, session)
+        place, fence = self.draws.place(data, session), self.draws.fences(data, session)
         guarded = data.draw(st.booleans(), label="guarded")
         tip = self._a_tip(data, session) if guarded else None
         self.do(
@@ -96,40 +77,8 @@ class StoreMachine(MachineBase):
             session,
             place,
             expected_tip=tip,
-            expect=lambda: self.oracle.checkout(session, place, tip),
-        )
-
-    @rule(data=st.data(), title=st.sampled_from([None, "x"]), off=st.sampled_from([None, 0, 0, 1]))
-    def update_session(self, data: st.DataObject, title: str | None, off: int | None) -> None:
-        session = self.draws.session(data)
-        found = self.oracle.sessions.get(session)
-        expected = None if off is None or found is None else found.version + off
-        patch = SessionPatch(
-            title=title,
-            tags=[title or "y"],
-            attributes={"title": title},
-            model=title,
-            end_reason=title,
-        )
-        self.do(
-            "update_session",
-            session,
-            patch,
-            expected_version=expected,
-            expect=lambda: self.oracle.update(session, patch, expected),
-        )
-
-    @rule(data=st.data())
-    def update_message(self, data: st.DataObject) -> None:
-        session = self.draws.session(data)
-        place = self.draws.place(data, session, live=True)
-        drawn = self.draws.message(data, "nothing" if isinstance(place, Root) else place)
-        message = msgspec.structs.replace(drawn, created_us=None)
-        self.do(
-            "update_message",
-            session,
-            message,
-            expect=lambda: self.oracle.update_message(session, message),
+            fence=fence,
+            expect=lambda: self.oracle.checkout(session, place, tip, fence),
         )
 
     @rule(data=st.data())
@@ -138,11 +87,13 @@ class StoreMachine(MachineBase):
         count = data.draw(st.sampled_from([1, 1, 1, 2, 3]), label="how many")
         places = [self.draws.place(data, session) for _ in range(count)]
         ids = [place for place in places if isinstance(place, str)]
+        fence = self.draws.fences(data, session)
         done = self.do(
             "delete_messages",
             session,
             ids,
-            expect=lambda: self.oracle.delete_messages(session, ids),
+            fence=fence,
+            expect=lambda: self.oracle.delete_messages(session, ids, fence),
         )
         if done is not None:
             expected, deleted = done
@@ -156,12 +107,14 @@ class StoreMachine(MachineBase):
         snapshot = data.draw(st.sampled_from(taken)) if taken and with_snapshot else (None, None)
         fields = {field: getattr(new, field) for field in new.__struct_fields__}
         new = NewOverlay(**{**fields, "snapshot": snapshot[0]})
+        fence = self.draws.fences(data, session)
         self.do(
             "add_overlay",
             session,
             new,
+            fence=fence,
             expect=lambda: self.oracle.add_overlay(
-                session, new, snapshot=snapshot[1], now_us=self.clock()
+                session, new, snapshot=snapshot[1], fence=fence, now_us=self.clock()
             ),
         )
 
@@ -173,7 +126,14 @@ class StoreMachine(MachineBase):
         mine = [cover.id for cover in found.covers] if found else []
         everywhere = [c.id for s in self.oracle.sessions.values() for c in s.covers]
         id = data.draw(st.sampled_from(mine * 6 + everywhere), label="overlay")
-        self.do("undo_overlay", session, id, expect=lambda: self.oracle.undo(session, id))
+        fence = self.draws.fences(data, session)
+        self.do(
+            "undo_overlay",
+            session,
+            id,
+            fence=fence,
+            expect=lambda: self.oracle.undo(session, id, fence),
+        )
 
     @rule(data=st.data())
     def take_snapshot(self, data: st.DataObject) -> None:
@@ -182,22 +142,6 @@ class StoreMachine(MachineBase):
             history = self.driver.call("read", ADA, session, Read())
             taken = (history.snapshot, self.oracle.changes)
             self.snapshots.setdefault(session, []).append(taken)
-
-    @rule(data=st.data(), pinned=st.none() | st.integers(0, 4))
-    def pin(self, data: st.DataObject, pinned: int | None) -> None:
-        session = self.draws.session(data)
-        if session not in self.oracle.sessions:
-            return
-        found = self.oracle.sessions[session]
-        if pinned is None:
-            told = self.driver.call("delete_document", ADA, "pins", session=session)
-            assert told == (found.pins is not None)
-            found.pins = None
-            return
-        places = [self.draws.place(data, session) for _ in range(pinned)]
-        found.pins = [place for place in places if isinstance(place, str)]
-        value = json.dumps(found.pins).encode()
-        self.driver.call("put_document", ADA, "pins", value, session=session)
 
     @precondition(lambda self: len(self.oracle.sessions) > 2)
     @rule(data=st.data())
@@ -224,7 +168,11 @@ class StoreMachine(MachineBase):
             sessions=len(sessions),
             messages=self.oracle.count(),
             overlays=len({cover for session in sessions for cover in session.covers}),
-            documents=sum(session.pins is not None for session in sessions),
+            documents=sum(
+                not kept.is_expired(self.clock())
+                for session in sessions
+                for kept in session.documents.values()
+            ),
         )
 
     @rule(data=st.data(), everywhere=st.booleans())
@@ -279,20 +227,6 @@ class StoreMachine(MachineBase):
         assert history.more == (taken < len(whole))
         assert history.bytes == sum(sizes[start : start + taken])
         assert history.context_tokens == found.context_tokens(leaf)
-
-    def _a_tip(self, data: st.DataObject, session: str) -> str | Root:
-        found = self.oracle.sessions.get(session)
-        if found is not None and data.draw(st.booleans(), label="the tip"):
-            return name(found.tip)
-        return self.draws.place(data, session)
-
-    def _a_parent(self, data: st.DataObject, session: str, first: NewMessage) -> str | Root:
-        """Draw a parent; for a known message, mostly the one that it has."""
-        found = self.oracle.sessions.get(session)
-        known = found.find(first.id or "") if found else None
-        if known is not None and not self.draws.rarely(data, "any parent"):
-            return name(known.parent)
-        return self.draws.place(data, session)
 
     def _size(self, session: str, leaf: str | Root, overlays: bool, entry: Shown) -> int:
         first, last = entry.depths

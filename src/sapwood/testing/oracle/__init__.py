@@ -3,17 +3,22 @@
 Messages point to their parents, and every question is answered by a walk.
 """
 
+from .base import Refused
 from .node import Cover, Home, Node, path_to
-from .oracle import Oracle, Refused
+from .oracle import Oracle
 from .search import FOUND_BY, VOCABULARY, FoundByOracle, found_by
-from .session import Session, Shown
+from .session import Kept, Session, Shown
+from .units import NOTHING, Along
 
 __all__ = [
     "FOUND_BY",
+    "NOTHING",
     "VOCABULARY",
+    "Along",
     "Cover",
     "FoundByOracle",
     "Home",
+    "Kept",
     "Node",
     "Oracle",
     "Refused",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...model import NewMessage, Position
 
@@ -27,6 +28,7 @@ class Node:
     home: Home
     tokens: int
     created_us: int
+    extra: dict[str, Any] = field(default_factory=dict)
     version: int = 1
     deleted: bool = False
     changed: int = 0

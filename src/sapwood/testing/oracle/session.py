@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +43,20 @@ class Shown:
         return "overlay", self.cover.id
 
 
+@dataclass
+class Kept:
+    """A document, whose version is unknown until the store tells it."""
+
+    value: bytes
+    expires_us: int | None = None
+    inherit: bool = True
+    version: int | None = None
+
+    def is_expired(self, now_us: int) -> bool:
+        """Whether it counts as not there."""
+        return self.expires_us is not None and self.expires_us <= now_us
+
+
 @dataclass(eq=False)
 class Session:
     """A session, as naively as it can be kept."""
@@ -62,7 +77,8 @@ class Session:
     fork_point: Node | None = None
     own: list[Node] = field(default_factory=list)
     covers: list[Cover] = field(default_factory=list)
-    pins: list[str] | None = None
+    documents: dict[str, Kept] = field(default_factory=dict)
+    closed: bool = False
     version: int = 1
     stale: bool = False
     """Whether its sum of tokens may wait for `finish_deletions`, or for a write through it."""
@@ -92,7 +108,7 @@ class Session:
     def shown(self, leaf: Node | None, overlays: bool = True) -> list[Shown]:
         """Return what a path shows, from the root to the leaf."""
         entries: list[Shown] = []
-        path = path_to(leaf)
+        path, pinned_ids = path_to(leaf), self.pinned
         while path:
             cover = self._deepest(path) if overlays else None
             if cover is None or cover.last is not path[-1]:
@@ -101,7 +117,7 @@ class Session:
                     entries.append(Shown(node=node))
                 continue
             inside = cover.nodes
-            pinned = [n for n in path if n in inside and not n.deleted and n.id in self.pinned]
+            pinned = [n for n in path if n in inside and not n.deleted and n.id in pinned_ids]
             entries.append(Shown(cover=cover, pins=pinned))
             path = [node for node in path if node not in inside]
         return entries[::-1]
@@ -112,9 +128,15 @@ class Session:
         return max(ending, key=lambda c: (path.index(c.last), len(c.nodes), c.number), default=None)
 
     @property
+    def expiring(self) -> list[str]:
+        """The keys of its documents that expire, or have."""
+        return [key for key, kept in self.documents.items() if kept.expires_us is not None]
+
+    @property
     def pinned(self) -> set[str]:
         """The ids that its document `pins` names."""
-        return set(self.pins or ())
+        pins = self.documents.get("pins")
+        return set(json.loads(pins.value)) if pins else set()
 
     def context_tokens(self, leaf: Node | None) -> int:
         """Add up all that is visible at a leaf."""
