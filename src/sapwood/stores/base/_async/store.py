@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Literal
 
 from ....model import (
@@ -14,7 +13,6 @@ from ....model import (
     DocumentChange,
     Fence,
     Gap,
-    Health,
     History,
     Hits,
     Leaf,
@@ -24,7 +22,6 @@ from ....model import (
     NewSession,
     OnKnown,
     Overlay,
-    Problem,
     Read,
     Root,
     Search,
@@ -42,10 +39,11 @@ from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack, pack_all
 from ....rules.query import parse
 from ....rules.tokens import estimate_text
-from ....store._async.admin import AsyncStoreAdmin, Progress
+from ....store._async.admin import AsyncStoreAdmin
 from ....store._async.contract import AsyncStore
 from ..append_request import Request, in_given_order
 from ..extras import DocumentWrite, Extras, checked_extras
+from .admin import AsyncBaseAdmin
 from .runner import AsyncRunner
 
 
@@ -391,34 +389,3 @@ class AsyncBaseStore(AsyncStore):
 
     async def aclose(self) -> None:
         await self._runner.aclose()
-
-
-class AsyncBaseAdmin(AsyncStoreAdmin):
-    """The calls about a store as a whole."""
-
-    def __init__(self, runner: AsyncRunner) -> None:
-        self._runner = runner
-
-    async def health(self) -> Health:
-        return await self._runner.read(lambda unit: unit.admin.health())
-
-    async def schema_version(self) -> int:
-        return await self._runner.read(lambda unit: unit.admin.schema_version())
-
-    async def migrate(self) -> int:
-        return await self._runner.migrate()
-
-    async def check(self) -> list[Problem]:
-        return await self._runner.read(lambda unit: unit.admin.check())
-
-    async def repair(self) -> list[Problem]:
-        await self._runner.repair()
-        return await self.check()
-
-    async def backup(
-        self, path: str | Path, *, replace: bool = False, progress: Progress | None = None
-    ) -> None:
-        await self._runner.backup(Path(path), replace, progress)
-
-    async def list_owners(self) -> list[str]:
-        return await self._runner.read(lambda unit: unit.admin.owners())

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Literal
 
 from ....model import (
@@ -16,7 +15,6 @@ from ....model import (
     DocumentChange,
     Fence,
     Gap,
-    Health,
     History,
     Hits,
     Leaf,
@@ -26,7 +24,6 @@ from ....model import (
     NewSession,
     OnKnown,
     Overlay,
-    Problem,
     Read,
     Root,
     Search,
@@ -44,10 +41,11 @@ from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack, pack_all
 from ....rules.query import parse
 from ....rules.tokens import estimate_text
-from ....store._sync.admin import Progress, StoreAdmin
+from ....store._sync.admin import StoreAdmin
 from ....store._sync.contract import Store
 from ..append_request import Request, in_given_order
 from ..extras import DocumentWrite, Extras, checked_extras
+from .admin import BaseAdmin
 from .runner import Runner
 
 
@@ -379,34 +377,3 @@ class BaseStore(Store):
 
     def close(self) -> None:
         self._runner.close()
-
-
-class BaseAdmin(StoreAdmin):
-    """The calls about a store as a whole."""
-
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
-
-    def health(self) -> Health:
-        return self._runner.read(lambda unit: unit.admin.health())
-
-    def schema_version(self) -> int:
-        return self._runner.read(lambda unit: unit.admin.schema_version())
-
-    def migrate(self) -> int:
-        return self._runner.migrate()
-
-    def check(self) -> list[Problem]:
-        return self._runner.read(lambda unit: unit.admin.check())
-
-    def repair(self) -> list[Problem]:
-        self._runner.repair()
-        return self.check()
-
-    def backup(
-        self, path: str | Path, *, replace: bool = False, progress: Progress | None = None
-    ) -> None:
-        self._runner.backup(Path(path), replace, progress)
-
-    def list_owners(self) -> list[str]:
-        return self._runner.read(lambda unit: unit.admin.owners())

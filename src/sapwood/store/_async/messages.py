@@ -1,0 +1,153 @@
+"""The calls of the contract that are about messages."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from ...model import (
+    Appended,
+    Deleted,
+    DocumentChange,
+    Fence,
+    Gap,
+    History,
+    Leaf,
+    Message,
+    NewMessage,
+    OnKnown,
+    Read,
+    Root,
+    SessionPatch,
+    UpdatedMessage,
+)
+
+
+class AsyncMessageCalls(ABC):
+    """What is said in a session: appended, changed, erased, found and read."""
+
+    @abstractmethod
+    async def append(
+        self,
+        owner: str,
+        session: str,
+        messages: Sequence[NewMessage],
+        *,
+        parent: str | Root | None = None,
+        expected_tip: str | Root | None = None,
+        expected_version: int | None = None,
+        fence: Fence | Sequence[Fence] | None = None,
+        documents: Sequence[DocumentChange] = (),
+        patch: SessionPatch | None = None,
+        expected_snapshot: str | None = None,
+        on_known: OnKnown = "return",
+    ) -> Appended:
+        """Append messages, one after the other, all or none.
+
+        They follow `parent`, or without one the tip; the tip moves to the last of them. Blind
+        appends of several writers all land, one after the other.
+
+        Idempotent by message id, among the ids that the session sees: its own on all branches, and
+        those of the path down to its fork point. Compared are role, parts and metadata as first
+        appended. Same: the stored message is given back, nothing is written and the tip does not
+        move. Other content, another explicit parent, or a deleted message: `MessageConflictError`.
+        In a batch the known messages must form a prefix, and no id may come twice. What is new then
+        follows the last known one when a parent was given; with `expected_tip` that one must be the
+        tip; otherwise the new ones go to the tip. With `on_known="raise"` a known message is
+        `AlreadyExistsError`. With "skip" known ones may be anywhere in a batch: they have to say
+        the same and are passed over, and what is new goes after the parent or the tip. The answer
+        names what was known, and what of that is not on the path to the tip.
+
+        `expected_snapshot` is that of a history: new messages are refused with `ConflictError` when
+        a message on the path that they follow was edited or deleted since.
+
+        Changes of the session's documents and a patch of its record come along, all or nothing. A
+        call whose messages are all known does none of that again, and asks for no guard: it was
+        done with them. Then the answer has the versions that the documents have now.
+
+        Raises `StaleTipError` when the tip is not the expected one, `StaleVersionError` when the
+        version of the record or of a document is not, `LeaseLostError` as `add_overlay` does,
+        `SessionClosedError` for new messages in a closed session, and `NotFoundError` for a parent
+        that the session does not see.
+        """
+
+    @abstractmethod
+    async def update_message(
+        self,
+        owner: str,
+        session: str,
+        message: NewMessage,
+        *,
+        expected_version: int | None = None,
+        expected_tip: str | Root | None = None,
+        fence: Fence | Sequence[Fence] | None = None,
+        documents: Sequence[DocumentChange] = (),
+        patch: SessionPatch | None = None,
+    ) -> UpdatedMessage:
+        """Replace role, parts and metadata of a message by its id; its version goes up by one.
+
+        Its place, time and the digest that `append` compares stay as they were, and so does `extra`
+        where none is given. What comes along is as for `append`: `expected_version` is that of the
+        session's record. Raises what `append` raises of it, `NotFoundError` for an unknown or
+        deleted message, and `ConflictError` for an inherited one: it is edited through its home
+        only.
+        """
+
+    @abstractmethod
+    async def delete_messages(
+        self,
+        owner: str,
+        session: str,
+        ids: Sequence[str],
+        *,
+        fence: Fence | Sequence[Fence] | None = None,
+    ) -> Deleted:
+        """Erase messages, all or none; their positions stay, empty, and their ids stay taken.
+
+        A message that is deleted already is passed over, whoever wrote it. The answer lists the
+        overlays, in force anywhere, that cover one of them: their summaries may quote it. Raises
+        `NotFoundError` for an unknown message, `LeaseLostError` as `add_overlay` does, and
+        `ConflictError` for an inherited one whose home is still there.
+        """
+
+    @abstractmethod
+    async def find_messages(
+        self, owner: str, session: str, ids: Sequence[str]
+    ) -> list[Message | None]:
+        """Find messages that the session sees, in the order asked; None for what is not there."""
+
+    @abstractmethod
+    async def read(self, owner: str, session: str, query: Read) -> History:
+        """Read a path as it is shown, from one snapshot.
+
+        With overlays, it is resolved from the leaf upwards: of the session's overlays that end at
+        or above here, the one with the deepest end is shown, of those the widest, of those the
+        newest; the messages that the session's document `pins` (a JSON list of ids) names are given
+        with the summary that covers them. The cost is that of what is shown.
+
+        A summary is in the window when a part of its range is. `bytes` and `max_bytes` count
+        encoded bodies and summaries. Deleted messages do not count towards a limit. A document of
+        pins that is not such a list is `StoreCorruptError`.
+
+        Raises `NotFoundError` for a leaf that the session does not see.
+        """
+
+    @abstractmethod
+    async def list_children(self, owner: str, session: str, message: str | Root) -> list[Message]:
+        """List the live messages that the session sees right after a message, by position."""
+
+    @abstractmethod
+    async def list_leaves(self, owner: str, session: str) -> list[Leaf]:
+        """List the ends of the session's branches: positions it sees that nothing it sees follows.
+
+        A deleted end is listed without its message. By position.
+        """
+
+    @abstractmethod
+    async def list_gaps(self, owner: str, session: str, leaf: str, *, after: int = 0) -> list[Gap]:
+        """List the positions on the path to a leaf, deeper than `after`, whose message was deleted.
+
+        From the root down, the leaf's own included. So a copy can keep them: a gap may be the end
+        of an overlay, and its id stays taken. Raises `NotFoundError` for a leaf that the session
+        does not see.
+        """
