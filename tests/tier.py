@@ -30,6 +30,7 @@ WRITTEN_BY_HAND = {
 STORAGE = WRITTEN_BY_HAND | {
     *("SessionContract", "ListingContract", "ForkContract", "DetachedForkContract"),
     *("UpdateContract", "DeleteContract", "ReadContract", "TreeContract", "OverlayContract"),
+    *("UnitContract", "KnownContract", "FenceContract", "ClosedContract"),
     *("OverlayForkContract", "DocumentContract", "UsageContract", "FeedContract"),
     *(
         "SessionDeletionContract",

@@ -19,7 +19,17 @@ from redis import Redis
 from servers import mariadb, postgres, redis, redis_cluster
 
 from sapwood.errors import StoreError
-from sapwood.model import NewSession, Read, Search, SessionPatch, SessionQuery, Usage
+from sapwood.model import (
+    DocumentDelete,
+    DocumentPut,
+    Fence,
+    NewSession,
+    Read,
+    Search,
+    SessionPatch,
+    SessionQuery,
+    Usage,
+)
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.postgres import AsyncPostgresStore, PostgresStore
 from sapwood.stores.redis import AsyncRedisStore, RedisStore
@@ -84,6 +94,11 @@ def use_everything(driver: Driver) -> None:
     call("undo_overlay", ADA, "s", "o")
     call("update_session", ADA, "s", SessionPatch(title="A title"))
     call("put_document", ADA, "k", b"v", session="s")
+    along = {"documents": [DocumentPut(key="k", value=b"w"), DocumentDelete(key="l")]}
+    call("append", ADA, "s", [say("m5")], **along, patch=SessionPatch(merge={"n": 1}))
+    put = call("append", ADA, "s", [say("m6")], **along, patch=SessionPatch(state="done"))
+    fence = Fence(key="k", version=put.documents["k"])
+    call("put_documents", ADA, "s", [DocumentDelete(key="k")], fence=fence)
     call("put_document", ADA, "k", b"v", expires_in_s=60)
     call("delete_document", ADA, "k")
     call("add_usage", ADA, "s", Usage(id="u", model="m", input_tokens=1))

@@ -116,7 +116,7 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
 
     `context_tokens` is that of the session's record after it, and `stamp` the record's version and
     `created_us`, where the store knows them without reading on; None otherwise. `documents` has the
-    version of each document that came along, 0 where it is not there. `known` are the ids that were
+    version of each document that came along, 0 where none is stored. `known` are the ids that were
     stored before, and `elsewhere` those of them that are not on the path to the tip: a retry after
     the tip was moved is acknowledged, and not in the history.
     """

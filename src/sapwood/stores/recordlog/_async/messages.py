@@ -105,8 +105,8 @@ class AsyncLogAppend:
         new = plan.batch[plan.known :]
         if not new:
             return None, told
-        refuse_closed(state)
         refuse_by_extras(state, None, self._extras)
+        refuse_closed(state)
         await self._refuse_changed(state, after)
         now = await self._logs.now()
         work = _append_after(state, new, after, base, now)
@@ -227,8 +227,8 @@ class AsyncLogMessages(AsyncLogSubject):
         """Replace a message's content."""
 
         async def decide(state: LogState) -> Decision[Message]:
-            refuse_closed(state)
             refuse_by_extras(state, expected_tip, extras)
+            refuse_closed(state)
             view = await self._logs.view(state)
             row = next(iter(await find_rows(self._logs, view, [message.id])), None)
             if row is None or row.body is None:

@@ -107,8 +107,8 @@ class LogAppend:
         new = plan.batch[plan.known :]
         if not new:
             return None, told
-        refuse_closed(state)
         refuse_by_extras(state, None, self._extras)
+        refuse_closed(state)
         self._refuse_changed(state, after)
         now = self._logs.now()
         work = _append_after(state, new, after, base, now)
@@ -229,8 +229,8 @@ class LogMessages(LogSubject):
         """Replace a message's content."""
 
         def decide(state: LogState) -> Decision[Message]:
-            refuse_closed(state)
             refuse_by_extras(state, expected_tip, extras)
+            refuse_closed(state)
             view = self._logs.view(state)
             row = next(iter(find_rows(self._logs, view, [message.id])), None)
             if row is None or row.body is None:

@@ -87,8 +87,8 @@ async def append_planned(context: AsyncRedisContext, request: Request) -> Append
         versions = await present_versions(context, look, extras)
         written = Appended(messages=[], written=0, tip=look.row.tip_id, documents=versions)
     else:
-        refuse_closed(look)
         refuse_stale_documents(look, extras, await refuse_by_extras(context, look, None, extras))
+        refuse_closed(look)
         await _refuse_changed(context, look, end, request.expected_snapshot)
         written = await _append_rest(context, rest, look, _planned(look, plan.parent, seen))
     messages = [*stored, *written.messages]

@@ -59,8 +59,8 @@ class RedisMessages(RedisWork):
         """Replace a message's content; its place, time and first digest stay."""
         context = self._context
         look = context.directory.look(owner, session, [message.id], with_sessions=True)
-        refuse_closed(look)
         documents = refuse_by_extras(context, look, expected_tip, extras)
+        refuse_closed(look)
         place, digest = _to_edit(look, message.id)
         head, body = split_entry(place.entry)
         kept = keeping_extra(message, decode_body(body, message.id).extra)

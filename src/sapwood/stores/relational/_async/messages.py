@@ -215,7 +215,7 @@ class AsyncRelationalMessages:
     ) -> UpdatedMessage:
         """Replace a message's content."""
         dialect, touches = self._dialect, Touches.CHANGES
-        row = await get_open_session(dialect, owner, session, touches=touches)
+        row = await get_open_session(dialect, owner, session, extras.fences, touches)
         await refuse_by_extras(dialect, row, expected_tip, extras)
         seen = await find_seen(self._dialect, row, message.id)
         if seen is None or not seen.is_live:
@@ -335,9 +335,9 @@ async def append_planned(dialect: AsyncDialect, request: Request) -> Appended:
             known=list(told.values()),
             elsewhere=await _elsewhere(dialect, row, told, row.tip),
         )
+    await refuse_by_extras(dialect, row, None, extras)
     if row.closed:
         raise session_closed(session)
-    await refuse_by_extras(dialect, row, None, extras)
     pos = row.tip if plan.parent is None else await get_pos(dialect, row, plan.parent)
     if (pos & MAX_DEPTH) + len(new) > MAX_DEPTH:
         raise path_full(MAX_DEPTH)

@@ -215,7 +215,7 @@ class RelationalMessages:
     ) -> UpdatedMessage:
         """Replace a message's content."""
         dialect, touches = self._dialect, Touches.CHANGES
-        row = get_open_session(dialect, owner, session, touches=touches)
+        row = get_open_session(dialect, owner, session, extras.fences, touches)
         refuse_by_extras(dialect, row, expected_tip, extras)
         seen = find_seen(self._dialect, row, message.id)
         if seen is None or not seen.is_live:
@@ -335,9 +335,9 @@ def append_planned(dialect: Dialect, request: Request) -> Appended:
             known=list(told.values()),
             elsewhere=_elsewhere(dialect, row, told, row.tip),
         )
+    refuse_by_extras(dialect, row, None, extras)
     if row.closed:
         raise session_closed(session)
-    refuse_by_extras(dialect, row, None, extras)
     pos = row.tip if plan.parent is None else get_pos(dialect, row, plan.parent)
     if (pos & MAX_DEPTH) + len(new) > MAX_DEPTH:
         raise path_full(MAX_DEPTH)
