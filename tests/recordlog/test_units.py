@@ -219,6 +219,18 @@ def test_rule_02_a_write_whose_answer_was_lost_is_done_once(
     assert (done if isinstance(done, dict) else done.documents) == {"a": found.version}
 
 
+def test_rule_02_an_append_that_was_never_answered_says_so_and_is_done_once_when_repeated(
+    store: DictionaryStore, log: LosesAnswers
+) -> None:
+    log.lost = 2
+    with pytest.raises(StoreUnavailableError, match="'m3' may have been stored: append it again"):
+        store.append(ADA, "s", [say("m3")], documents=[put("a", expected_version=0)])
+    done = store.append(ADA, "s", [say("m3")], documents=[put("a", expected_version=0)])
+    found = store.find_document(ADA, "a", session="s")
+    assert found is not None
+    assert (done.written, done.documents) == (0, {"a": found.version})
+
+
 def test_a_document_that_came_with_a_large_batch_is_read_without_the_batch(
     store: DictionaryStore, log: LosesAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
