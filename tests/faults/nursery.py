@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from .support import wait_until
+
 NOTE = re.compile(r'\["(open|create|append|deleted|cleared|error)"')
 ACTORS = Path(__file__).with_name("actors.py")
 
@@ -53,9 +55,18 @@ class Nursery:
         self._process.communicate()
 
     def live_and_kill(
-        self, life: int, group: str, delay_s: float, **options: str
+        self,
+        life: int,
+        group: str,
+        delay_s: float,
+        *,
+        once_it_noted: bool = False,
+        **options: str,
     ) -> list[list[Any]]:
-        """Let a writer live for a while, kill it, and give what it noted."""
+        """Let a writer live for a while, kill it, and give what it noted.
+
+        With `once_it_noted` the while begins at its first note.
+        """
         notes = self.database.with_name(f"notes-{life}")
         orders = {
             "path": str(self.database),
@@ -65,6 +76,8 @@ class Nursery:
             **options,
         }
         child = int(self._ask(json.dumps(orders)))
+        if once_it_noted:
+            wait_until(lambda: notes.exists() and notes.stat().st_size > 0)
         time.sleep(delay_s)
         os.kill(child, signal.SIGKILL)
         assert self._ask("") == "buried"
