@@ -165,7 +165,7 @@ def test_the_record_and_documents_that_are_here_stay(source: Store, target: Stor
     done = load(target, export(source))
     seen = seen_of(target, "s")
     assert seen["record"][0] == "Mine"
-    assert seen["documents"] == {"k": b"mine", "k2": b"new"}
+    assert seen["documents"] == {"k": (b"mine", True), "k2": (b"new", True)}
     assert "kept the document 'k'" in done.notes[0]
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sapwood.model import Message, Read, SessionPatch, SessionQuery, Summary
+from sapwood.model import Message, Read, SessionQuery, Summary
+from sapwood.model.session import RECORD_FIELDS
 from sapwood.store import Store
 from sapwood.stores.memory import MemoryStore
 from sapwood.stores.sqlite import SqliteStore
@@ -59,9 +60,7 @@ def seen_of(store: Store, session: str, owner: str = ADA) -> dict[str, Any]:
     assert record is not None
     path = store.read(owner, session, Read(overlays=False, limit=1, backwards=True)).messages_only
     return {
-        "record": [
-            getattr(record, name) for name in SessionPatch.__struct_fields__ if name != "merge"
-        ],
+        "record": [getattr(record, name) for name in RECORD_FIELDS],
         "created": record.created_us,
         "tip": path[0].id if path else None,
         "messages": dict(_tree(store, session, owner)),

@@ -15,12 +15,12 @@ from ..model import (
     Position,
     ReasoningPart,
     Root,
-    SessionPatch,
     SessionRecord,
     TextPart,
     ToolCallPart,
     ToolResultPart,
 )
+from ..model.session import RECORD_FIELDS
 from .output import LONGEST_LINE, Output, clean, encode_json, shorten
 
 
@@ -34,7 +34,7 @@ def session_json(record: SessionRecord) -> dict[str, Any]:
     parent = record.parent
     return {
         "id": record.id,
-        **fields_of(record, *SessionPatch.__struct_fields__),
+        **fields_of(record, *RECORD_FIELDS),
         "parent": parent and {"kind": parent.kind.value, "session": parent.session},
         "forked_at": position_json(record.forked_at),
         "tip": None if isinstance(record.tip, Root) else record.tip,
@@ -50,7 +50,7 @@ def message_json(message: Message) -> dict[str, Any]:
         "kind": "message",
         **fields_of(message, "id", "role"),
         "parts": [part.to_json() for part in message.parts],
-        **fields_of(message, "metadata", "tokens", "version", "home"),
+        **fields_of(message, "metadata", "extra", "tokens", "version", "home"),
         "position": position_json(message.position),
         "created_at": iso(message.created_at),
     }

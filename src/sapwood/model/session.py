@@ -116,6 +116,12 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
         return datetime_of(self.active_us)
 
 
+RECORD_FIELDS = tuple(
+    name for name in SessionPatch.__struct_fields__ if name in SessionRecord.__struct_fields__
+)
+"""The fields of a record that a patch can give anew."""
+
+
 class UpdatedSession(msgspec.Struct, frozen=True, kw_only=True):
     """A record as it is after an update, and the versions of the documents that came along."""
 

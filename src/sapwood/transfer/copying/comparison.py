@@ -8,7 +8,8 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from ...errors import NotFoundError
-from ...model import Entry, EntryRef, Leaf, Message, Read, SessionPatch, SessionRecord, Summary
+from ...model import Entry, EntryRef, Leaf, Message, Read, SessionRecord, Summary
+from ...model.session import RECORD_FIELDS
 from ..export import SessionWalk, find_origin, tip_of
 from ..lines import CHUNK, GapLine, MessageLine, OverlayLine, PlaceLine, SessionLine, is_for_a_gap
 from ..named_session import MessagesById, NamedSession, lasting_documents
@@ -21,7 +22,6 @@ from .usage import compare_usage
 OnMessages = Callable[[int], None]
 DifferenceFound = tuple[DifferenceKind | None, str]
 
-RECORD_FIELDS = tuple(it for it in SessionPatch.__struct_fields__ if it != "merge")
 FIRST_ENTRIES = 32
 MOST_ENTRIES = 500
 PAGE_BYTES = 4 * 1024 * 1024

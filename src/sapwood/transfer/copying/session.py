@@ -8,6 +8,7 @@ import msgspec
 
 from ...errors import AlreadyExistsError, ConflictError, NotFoundError, StoreCorruptError
 from ...model import ROOT, Edge, Message, Position, SessionPatch, SessionRecord
+from ...model.session import RECORD_FIELDS
 from ..export import tip_of
 from ..import_marks import ImportMark, drop_mark, find_mark, mark_of, put_mark
 from ..lines import (
@@ -24,7 +25,7 @@ from ..lines import (
 )
 from ..named_session import MessagesById, lasting_documents
 from ..overlays import OverlayEnds, OverlayPutter
-from .comparison import RECORD_FIELDS, Comparison, OnMessages, match_overlays
+from .comparison import Comparison, OnMessages, match_overlays
 from .events import CopyStatus
 from .fingerprint import find_fingerprint, put_fingerprint
 from .sides import DifferenceKind, Sides, is_same
