@@ -47,6 +47,7 @@ WORKS: dict[str, Work] = {
     "crowd of tasks, one session": crowd_rows.tasks_to_one,
     "crowd of threads": crowd_rows.threads,
     "batch": write_rows.append_batch,
+    "unit": write_rows.append_unit,
     "update": write_rows.update_last,
     "branches": branch_rows.regenerate,
     "history": history_rows.histories,

@@ -13,7 +13,7 @@ from raw import RawTable, new_id
 from row import Row, faster, slower
 from world import BATCH, OWNER, SESSION, World, go_round
 
-from sapwood.model import NewMessage, TextPart
+from sapwood.model import DocumentPut, NewMessage, SessionPatch, TextPart
 from sapwood.rules.codec import pack
 from sapwood.stores.sqlite import SqliteStore
 
@@ -61,6 +61,30 @@ def _throughput(work: str, turns: Turns) -> Row:
         0.5,
         times=turns.ours,
     )
+
+
+def append_unit(world: World) -> Iterator[Row]:
+    """Append a message with two documents and a patch, against one that comes alone."""
+    path, store = world.new_store("unit")
+    documents = [DocumentPut(key=key, value=b"a turn that is open") for key in ("turn", "lease")]
+    states = cycle(["active", "busy"])
+
+    def unit() -> None:
+        patch = SessionPatch(state=next(states))
+        store.append(OWNER, SESSION, [_one()], documents=documents, patch=patch)
+
+    def alone() -> None:
+        store.append(OWNER, SESSION, [_one()])
+
+    go_round(path, unit)
+    turns = take_turns(unit, alone, world.times(UPDATES))
+    work = "append with two documents and a patch, against one without"
+    yield slower(work, turns, 1.5, at_full=True)
+    store.close()
+
+
+def _one() -> NewMessage:
+    return NewMessage(role="user", parts=[TextPart(text="Where is my order?")])
 
 
 def update_last(world: World) -> Iterator[Row]:

@@ -27,11 +27,15 @@ class Request(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether it is one message after the tip, which can go together with others."""
+        return self.extras is NO_EXTRAS and self.is_next
+
+    @property
+    def is_next(self) -> bool:
+        """Whether it is one message after the tip, whatever comes along with it."""
         return (
             len(self.batch) == 1
             and self.parent is None
             and self.expected_tip is None
-            and self.extras is NO_EXTRAS
             and self.expected_snapshot is None
         )
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from ...model import Appended
 from ..base.append_request import Request
+from ..base.extras import NO_EXTRAS
 from ..relational._sync.dialect import Dialect
+from ..relational._sync.extras import refuse_by_extras, write_extras
+from ..relational._sync.lookup import get_session
 from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.unit import RelationalUnit
 from .admin import SqliteAdmin
@@ -33,11 +38,21 @@ class _SqliteMessages(RelationalMessages):
         self._tx = tx
 
     def append(self, request: Request) -> Appended:
-        if request.is_plain:
+        if request.is_next:
             appended = extend(self._tx, request.owner, request.session, request.batch[0])
+            if appended is not None and request.extras is not NO_EXTRAS:
+                return self._with_extras(request, appended)
             if appended is not None:
                 return appended
         return super().append(request)
+
+    def _with_extras(self, request: Request, appended: Appended) -> Appended:
+        """Write what comes along; when it is refused, the unit and so the message is taken back."""
+        dialect, extras = self._dialect, request.extras
+        row = get_session(dialect, request.owner, request.session)
+        refuse_by_extras(dialect, row, None, extras)
+        versions = write_extras(dialect, row, extras)
+        return replace(appended, documents=versions, context_tokens=None, stamp=None)
 
 
 class SqliteUnit(RelationalUnit):

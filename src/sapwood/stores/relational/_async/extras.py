@@ -45,13 +45,17 @@ async def refuse_by_extras(
         refuse_stale_tip(await dialect.lookup.id_at(row, row.tip), expected_tip)
 
 
-async def write_extras(
+async def write_extras_after(
     dialect: AsyncDialect, owner: str, session: str, extras: Extras
 ) -> dict[str, int]:
-    """Write what comes along, after what the unit is for; return the documents' versions."""
+    """Write what comes along, after a write by which the session's row became another."""
     if not extras.documents and extras.patch is None:
         return {}
-    row = await get_session(dialect, owner, session)
+    return await write_extras(dialect, await get_session(dialect, owner, session), extras)
+
+
+async def write_extras(dialect: AsyncDialect, row: SessionRow, extras: Extras) -> dict[str, int]:
+    """Write what comes along with a write to a session; return the documents' versions."""
     versions = await AsyncRelationalDocuments(dialect).write_all(row, extras.documents)
     if extras.patch is not None:
         await dialect.sessions.patch(row, extras.patch)

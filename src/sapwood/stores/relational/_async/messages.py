@@ -49,7 +49,7 @@ from ..rows import (
 )
 from ..statements import SubjectStatements, T
 from .documents import AsyncRelationalDocuments, refuse_lost
-from .extras import get_open_session, refuse_by_extras, write_extras
+from .extras import get_open_session, refuse_by_extras, write_extras_after
 from .lookup import find_seen, get_pos, get_session
 from .overlays import TOP, refuse_if_changed
 from .read import read_path
@@ -225,7 +225,7 @@ class AsyncRelationalMessages:
         statements = self._dialect.messages
         tokens = await statements.rewrite(row, seen.pos, message)
         await statements.note(row, {seen.pos: message.tokens - tokens}, ChangeKind.UPDATE)
-        versions = await write_extras(dialect, owner, session, extras)
+        versions = await write_extras_after(dialect, owner, session, extras)
         changed = (await self._messages_at(row, [seen.pos]))[seen.pos]
         return UpdatedMessage(message=changed, documents=versions)
 
@@ -345,7 +345,7 @@ async def append_planned(dialect: AsyncDialect, request: Request) -> Appended:
         await refuse_if_changed(dialect, row, snapshot, TOP, place_of(pos))
     now = await dialect.now()
     first, context = await statements.write_after(row, pos, new, now)
-    versions = await write_extras(dialect, owner, session, extras)
+    versions = await write_extras_after(dialect, owner, session, extras)
     return Appended(
         messages=messages + written(new, row.id, first, now),
         written=landed + len(new),

@@ -253,7 +253,7 @@ class AsyncRelationalSessions:
         """Change a session's record, and some of its documents."""
         row = await get_session(self._dialect, owner, session)
         await refuse_by_extras(self._dialect, row, expected_tip, extras)
-        versions = await write_extras(self._dialect, owner, session, extras)
+        versions = await write_extras(self._dialect, row, extras)
         return UpdatedSession(record=await self._get(owner, session), documents=versions)
 
     async def checkout(

@@ -47,11 +47,17 @@ def refuse_by_extras(
         refuse_stale_tip(dialect.lookup.id_at(row, row.tip), expected_tip)
 
 
-def write_extras(dialect: Dialect, owner: str, session: str, extras: Extras) -> dict[str, int]:
-    """Write what comes along, after what the unit is for; return the documents' versions."""
+def write_extras_after(
+    dialect: Dialect, owner: str, session: str, extras: Extras
+) -> dict[str, int]:
+    """Write what comes along, after a write by which the session's row became another."""
     if not extras.documents and extras.patch is None:
         return {}
-    row = get_session(dialect, owner, session)
+    return write_extras(dialect, get_session(dialect, owner, session), extras)
+
+
+def write_extras(dialect: Dialect, row: SessionRow, extras: Extras) -> dict[str, int]:
+    """Write what comes along with a write to a session; return the documents' versions."""
     versions = RelationalDocuments(dialect).write_all(row, extras.documents)
     if extras.patch is not None:
         dialect.sessions.patch(row, extras.patch)

@@ -51,7 +51,7 @@ from ..rows import (
 )
 from ..statements import SubjectStatements, T
 from .documents import RelationalDocuments, refuse_lost
-from .extras import get_open_session, refuse_by_extras, write_extras
+from .extras import get_open_session, refuse_by_extras, write_extras_after
 from .lookup import find_seen, get_pos, get_session
 from .overlays import TOP, refuse_if_changed
 from .read import read_path
@@ -225,7 +225,7 @@ class RelationalMessages:
         statements = self._dialect.messages
         tokens = statements.rewrite(row, seen.pos, message)
         statements.note(row, {seen.pos: message.tokens - tokens}, ChangeKind.UPDATE)
-        versions = write_extras(dialect, owner, session, extras)
+        versions = write_extras_after(dialect, owner, session, extras)
         changed = (self._messages_at(row, [seen.pos]))[seen.pos]
         return UpdatedMessage(message=changed, documents=versions)
 
@@ -345,7 +345,7 @@ def append_planned(dialect: Dialect, request: Request) -> Appended:
         refuse_if_changed(dialect, row, snapshot, TOP, place_of(pos))
     now = dialect.now()
     first, context = statements.write_after(row, pos, new, now)
-    versions = write_extras(dialect, owner, session, extras)
+    versions = write_extras_after(dialect, owner, session, extras)
     return Appended(
         messages=messages + written(new, row.id, first, now),
         written=landed + len(new),

@@ -253,7 +253,7 @@ class RelationalSessions:
         """Change a session's record, and some of its documents."""
         row = get_session(self._dialect, owner, session)
         refuse_by_extras(self._dialect, row, expected_tip, extras)
-        versions = write_extras(self._dialect, owner, session, extras)
+        versions = write_extras(self._dialect, row, extras)
         return UpdatedSession(record=self._get(owner, session), documents=versions)
 
     def checkout(
