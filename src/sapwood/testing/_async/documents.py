@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ...errors import ConflictError, StaleVersionError, UsageError
 from ...store import AsyncStore
 from ..clock import Clock
-from ..makers import ADA
+from ..makers import ADA, fork_of
 from .base import AsyncContractBase, grow
 
 SCOPES = pytest.mark.parametrize("session", [None, "s"])
@@ -71,6 +71,19 @@ class AsyncDocumentContract(AsyncContractBase):
         await grow(store)
         new = await store.put_document(ADA, "k", b"", session=session)
         assert new.version > old.version
+
+    async def test_versions_rise_when_a_name_comes_back_as_a_fork(self, store: AsyncStore) -> None:
+        await grow(store, "m1")
+        await store.put_document(ADA, "k", b"", session="s")
+        versions = [0]
+        for detach in (True, False, True, False):
+            await store.create_session(ADA, fork_of("s", detach=detach))
+            copied = await store.find_document(ADA, "k", session="fork")
+            assert copied is not None and copied.version > versions[-1]
+            new = await store.put_document(ADA, "k", b"", session="fork")
+            versions += [copied.version, new.version]
+            await store.delete_session(ADA, "fork")
+        assert versions == sorted(set(versions))
 
     @SCOPES
     async def test_an_expected_version_is_compared(

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ...errors import ConflictError, StaleVersionError, UsageError
 from ...store import Store
 from ..clock import Clock
-from ..makers import ADA
+from ..makers import ADA, fork_of
 from .base import ContractBase, grow
 
 SCOPES = pytest.mark.parametrize("session", [None, "s"])
@@ -71,6 +71,19 @@ class DocumentContract(ContractBase):
         grow(store)
         new = store.put_document(ADA, "k", b"", session=session)
         assert new.version > old.version
+
+    def test_versions_rise_when_a_name_comes_back_as_a_fork(self, store: Store) -> None:
+        grow(store, "m1")
+        store.put_document(ADA, "k", b"", session="s")
+        versions = [0]
+        for detach in (True, False, True, False):
+            store.create_session(ADA, fork_of("s", detach=detach))
+            copied = store.find_document(ADA, "k", session="fork")
+            assert copied is not None and copied.version > versions[-1]
+            new = store.put_document(ADA, "k", b"", session="fork")
+            versions += [copied.version, new.version]
+            store.delete_session(ADA, "fork")
+        assert versions == sorted(set(versions))
 
     @SCOPES
     def test_an_expected_version_is_compared(self, store: Store, session: str | None) -> None:

@@ -76,15 +76,17 @@ def create_fork(
             "ov": len(overlays),
         }
     documents = documents_of(context, look)
-    claim, _ = context.directory.claim(owner, new.id, look.tree, new.created_us)
+    claim, clock = context.directory.claim(owner, new.id, look.tree, new.created_us)
     fields = with_numbers(claim, fields, look.homes + 1)
     number, key = fields["n"], context.key
+    # A session of this name may have been in a younger tree: its documents' versions are used up.
+    version = max(look.version, clock) + 1
     commands: list[RedisCommand] = [
-        ("HSET", key(look.tree, "t"), "h", look.homes + 1),
+        ("HSET", key(look.tree, "t"), "h", look.homes + 1, "v", version - 1),
         *add_session(context, look.tree, new.id, fields),
         *(("ZADD", key(look.tree, f"v:{number}"), 0, member) for member in overlays),
         *(("HINCRBY", key(look.tree, "wr"), member[32:], 1) for member in overlays),
-        *put_documents(context, look.tree, number, documents, look.version + 1),
+        *put_documents(context, look.tree, number, documents, version),
     ]
     try:
         make(context, look.tree, claim, commands, str(look.version))
