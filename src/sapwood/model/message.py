@@ -63,8 +63,8 @@ class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message to append. Without an id it gets one; without tokens they are estimated.
 
     `created_us` is for what was said elsewhere before; without it, it is the store's clock. `extra`
-    is kept beside the message: it is not compared, searched, counted or shown to a model. An update
-    without one keeps what is there.
+    is kept beside the message: it is not compared, searched, counted as tokens or shown to a model.
+    An update without one keeps what is there.
     """
 
     role: str

@@ -258,7 +258,7 @@ def document_changes(changes: Sequence[DocumentChange], max_bytes: int) -> None:
         version(change.expected_version)
         if isinstance(change, DocumentPut):
             document_value(change.value, max_bytes)
-            expiry(change.expires_in_s, "a session's", change.key)
+            session_expiry(change.expires_in_s, change.key)
             instance(change.inherit, bool, f"{what}.inherit")
     keys = [change.key for change in changes]
     if len(set(keys)) < len(keys):
@@ -280,14 +280,23 @@ def renewal(expected: int, seconds: float, session: str | None, key: str) -> int
 
 def expiry(seconds: float | None, session: str | None, key: str) -> int | None:
     """Check a document's time to live, and return it in microseconds."""
-    if seconds is None:
-        return None
-    if session is not None and key == PINS:
+    return _expiry(seconds) if session is None else session_expiry(seconds, key)
+
+
+def session_expiry(seconds: float | None, key: str) -> int | None:
+    """Check the time to live of a session's document, and return it in microseconds."""
+    if seconds is not None and key == PINS:
         # What is shown is summed up when it changes, and nothing would change when they expire.
         raise UsageError(
             f"the document {PINS!r} of a session cannot expire: delete it when its time has come",
             path="expires_in_s",
         )
+    return _expiry(seconds)
+
+
+def _expiry(seconds: float | None) -> int | None:
+    if seconds is None:
+        return None
     number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not number or not 0 < seconds <= MAX_EXPIRY_S:
         raise UsageError(

@@ -49,6 +49,8 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     extra: dict[str, Any] = {}
     keeps_extra: bool = False
     """None was given: an update keeps that of the stored message."""
+    max_bytes: int = MAX_MESSAGE_BYTES
+    """What it may take with the extra that it keeps."""
 
     @property
     def digest(self) -> bytes:
@@ -113,6 +115,7 @@ def pack(
         created_us=created_us,
         extra=body.extra,
         keeps_extra=keeps_extra,
+        max_bytes=max_bytes,
     )
 
 
@@ -212,7 +215,8 @@ def keeping_extra(new: Packed, extra: dict[str, Any]) -> Packed:
     """Return what an update writes: with the stored message's extra, where none was given."""
     if not new.keeps_extra or not extra:
         return new
-    return replace(new, body=_encode_body(Body(new.parts, new.metadata, extra)), extra=extra)
+    body = encode_body(Body(new.parts, new.metadata, extra), new.max_bytes, is_plain=True)
+    return replace(new, body=body, extra=extra)
 
 
 def decode_body(data: bytes, where: str) -> Body:

@@ -219,6 +219,9 @@ class _FileCheck:
         pack(new_place(line), lambda: "", self._store.max_message_bytes)
         self._visible.add(line.id, line.parent)
         self._elsewhere.discard(line.id)
+        is_gap = isinstance(line, GapLine)
+        if self._now.is_closed and is_gap and self._session.find_named(line.id) is None:
+            self._add_conflict(it.number, f"gap {line.id!r} {_NOT_TAKEN}")
         if self._now.exists and isinstance(line, MessageLine):
             self._waiting.append(it)
             self._size += it.size

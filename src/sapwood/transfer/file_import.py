@@ -157,7 +157,8 @@ class _FileImport:
             )
         except StaleVersionError:
             stored = self._store.find_document(self._owner, line.key, session=session)
-            if stored is None or stored.value != line.value:
+            wanted = (line.value, line.inherit)
+            if stored is None or (stored.value, stored.inherit) != wanted:
                 whose = f"session {session!r}" if session else f"owner {self._owner!r}"
                 self.done.notes.append(f"{whose}: kept the document {line.key!r} that was there")
 
@@ -196,8 +197,9 @@ class _FileImport:
                 store.delete_document(owner, document.key, session=name)
 
     def _create(self, line: SessionLine) -> None:
-        if line.fork is not None:
-            # A fork begins with more than it may have had where it comes from.
+        if line.fork is not None or line.closed:
+            # A fork begins with more than it may have had where it comes from, and a session is
+            # closed last of all.
             self._mark(line, None)
         try:
             self._store.create_session(self._owner, new_session(line, self._edge(line)))

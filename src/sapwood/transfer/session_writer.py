@@ -28,7 +28,7 @@ class SessionWriter:
         self._fresh: set[str | Root] = set()
         """What was appended here: a tip there is an import's, this one's or another's."""
         self._aside: str | None = None
-        if plan.went_on and plan.is_tip_left and not self._is_moved:
+        if plan.went_on and plan.is_tip_left and not self._is_moved and not plan.is_closed:
             with contextlib.suppress(NotFoundError):
                 self._move(plan.tip_before or ROOT)
 

@@ -14,6 +14,7 @@ from ...errors import (
     LeaseLostError,
     NotFoundError,
     SapwoodError,
+    SessionClosedError,
     StaleVersionError,
     StoreError,
 )
@@ -54,6 +55,7 @@ logger = logging.getLogger(__name__)
 LEASE = "compaction"
 LEASE_S = 600.0
 """How long a compaction by a function without a time limit may take."""
+CLOSED = "the session is closed"
 GRACE_S = 60.0
 """How much longer than the summariser's limit the lease is."""
 
@@ -169,6 +171,8 @@ class AsyncCompactor:
 
     async def _cover(self, task: _Task, fence: Fence) -> tuple[Overlay, int]:
         """Make the overlay; return how many tokens less are shown for it, too."""
+        if (await self._stored.record()).closed:
+            raise _Refused(CLOSED, counts=False)
         history = await self._stored.read(Read(leaf=id_of(task.leaf)))
         request = request_for(history, task.focus)
         draft = await _draft(task.function, request)
@@ -193,6 +197,8 @@ class AsyncCompactor:
                 metadata={MARK: {**draft.metadata, "trigger": task.trigger}},
                 fence=fence,
             )
+        except SessionClosedError:
+            raise _Refused(CLOSED, counts=False) from None
         except LeaseLostError:
             reason = "the lease ran out, and another compaction took over"
             raise _Refused(reason, counts=False) from None

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from ...errors import ConflictError, UsageError
 from ...model import (
@@ -89,11 +90,16 @@ class AsyncMessageMethods(AsyncSessionBase):
             role = old.role if role is None else role
             metadata = old.metadata if metadata is None else metadata
         new = new_message(role, content, self._setup.counter, id=id_of(message), metadata=metadata)
-        answer = await stored.store.update_message(stored.owner, stored.id, new)
-        updated = answer.message
-        event = UpdateEvent(owner=stored.owner, session=stored.id, message=updated)
+        return await self._replace(new)
+
+    async def _replace(self, new: NewMessage) -> Message:
+        """Write a message anew, which says which one it is."""
+        stored = self._stored
+        new = msgspec.structs.replace(new, created_us=None)
+        updated = await stored.store.update_message(stored.owner, stored.id, new)
+        event = UpdateEvent(owner=stored.owner, session=stored.id, message=updated.message)
         await self._context().watch.after_change(event)
-        return updated
+        return updated.message
 
     async def upsert(
         self,
@@ -109,14 +115,15 @@ class AsyncMessageMethods(AsyncSessionBase):
         if message.id is None:
             raise UsageError("upsert needs the message's id: without one, append it", path="id")
         try:
-            return (await self._append([message], parent, None)).messages[0]
+            done = await self._append([message], parent, None)
+            [stored] = done.messages
+            if not done.known or message.extra in (UNSET, stored.extra):
+                return stored
         except ConflictError:
             # It is there, with other content; erased ones stay erased.
             if await self._stored.find_message(message.id) is None:
                 raise
-        return await self.update(
-            message.id, message.parts, role=message.role, metadata=message.metadata
-        )
+        return await self._replace(message)
 
     async def delete(self, messages: MessageRef | Sequence[MessageRef]) -> Deleted:
         """Erase messages; their places stay, empty, and their ids stay taken."""

@@ -16,6 +16,7 @@ from ...errors import (
     LeaseLostError,
     NotFoundError,
     SapwoodError,
+    SessionClosedError,
     StaleVersionError,
     StoreError,
 )
@@ -56,6 +57,7 @@ logger = logging.getLogger(__name__)
 LEASE = "compaction"
 LEASE_S = 600.0
 """How long a compaction by a function without a time limit may take."""
+CLOSED = "the session is closed"
 GRACE_S = 60.0
 """How much longer than the summariser's limit the lease is."""
 
@@ -171,6 +173,8 @@ class Compactor:
 
     def _cover(self, task: _Task, fence: Fence) -> tuple[Overlay, int]:
         """Make the overlay; return how many tokens less are shown for it, too."""
+        if (self._stored.record()).closed:
+            raise _Refused(CLOSED, counts=False)
         history = self._stored.read(Read(leaf=id_of(task.leaf)))
         request = request_for(history, task.focus)
         draft = _draft(task.function, request)
@@ -195,6 +199,8 @@ class Compactor:
                 metadata={MARK: {**draft.metadata, "trigger": task.trigger}},
                 fence=fence,
             )
+        except SessionClosedError:
+            raise _Refused(CLOSED, counts=False) from None
         except LeaseLostError:
             reason = "the lease ran out, and another compaction took over"
             raise _Refused(reason, counts=False) from None

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from ...errors import ConflictError, UsageError
 from ...model import (
@@ -91,11 +92,16 @@ class MessageMethods(SessionBase):
             role = old.role if role is None else role
             metadata = old.metadata if metadata is None else metadata
         new = new_message(role, content, self._setup.counter, id=id_of(message), metadata=metadata)
-        answer = stored.store.update_message(stored.owner, stored.id, new)
-        updated = answer.message
-        event = UpdateEvent(owner=stored.owner, session=stored.id, message=updated)
+        return self._replace(new)
+
+    def _replace(self, new: NewMessage) -> Message:
+        """Write a message anew, which says which one it is."""
+        stored = self._stored
+        new = msgspec.structs.replace(new, created_us=None)
+        updated = stored.store.update_message(stored.owner, stored.id, new)
+        event = UpdateEvent(owner=stored.owner, session=stored.id, message=updated.message)
         self._context().watch.after_change(event)
-        return updated
+        return updated.message
 
     def upsert(
         self,
@@ -111,12 +117,15 @@ class MessageMethods(SessionBase):
         if message.id is None:
             raise UsageError("upsert needs the message's id: without one, append it", path="id")
         try:
-            return (self._append([message], parent, None)).messages[0]
+            done = self._append([message], parent, None)
+            [stored] = done.messages
+            if not done.known or message.extra in (UNSET, stored.extra):
+                return stored
         except ConflictError:
             # It is there, with other content; erased ones stay erased.
             if self._stored.find_message(message.id) is None:
                 raise
-        return self.update(message.id, message.parts, role=message.role, metadata=message.metadata)
+        return self._replace(message)
 
     def delete(self, messages: MessageRef | Sequence[MessageRef]) -> Deleted:
         """Erase messages; their places stay, empty, and their ids stay taken."""

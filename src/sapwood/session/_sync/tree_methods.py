@@ -4,11 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import msgspec
 
 from ...errors import NotFoundError, StaleTipError, UsageError
 from ...model import ROOT, History, Leaf, Message, Read, Root, SessionRecord
 from ...rules import check
+from ...rules.append_plan import refuse_stale_tip
 from ...rules.turns import is_said_by_user, place_before_last_turns, turn_starts
 from ..content import Content, new_message
 from ..references import MessageRef, PlaceRef, check_place, id_of
@@ -83,20 +87,20 @@ class TreeMethods(SessionBase):
         return (self._append([new], above, None)).messages[0]
 
     def pop(self, *, expected_tip: PlaceRef | None = None) -> SessionRecord:
-        """Move the tip to the place that it follows; nothing is deleted, and a fork may, too.
+        """Move the tip to the place that it follows, also on what a fork inherited.
 
-        `UsageError` when there is nothing left, `StaleTipError` when the tip is not the expected
-        one, or somebody appended meanwhile.
+        Nothing is deleted. `UsageError` when there is nothing left, `StaleTipError` when the tip is
+        not the expected one, or somebody appended meanwhile.
         """
         record = self._stored.record()
         tip, position = record.tip, record.tip_position
-        expected = tip if expected_tip is None else id_of(expected_tip)
-        if expected == tip and (position is None or isinstance(tip, Root)):
+        if expected_tip is not None:
+            refuse_stale_tip(tip, id_of(expected_tip))
+        if position is None or not isinstance(tip, str):
             raise UsageError("there is no message to take back", path="pop")
-        above: str | Root = ROOT
-        if position is not None and isinstance(tip, str):
+        with _gone_if_cleared(tip):
             above = _place_above(self._stored, tip, position.depth)
-        return self.checkout(above, expected_tip=expected)
+        return self.checkout(above, expected_tip=tip)
 
     def undo(self, turns: int = 1) -> SessionRecord:
         """Move the tip back before the last turns; nothing is deleted.
@@ -158,12 +162,18 @@ def _question_before(stored: StoredSession, tip: str | Root, answer: str | None)
 
 
 def _read_from(stored: StoredSession, tip: str | Root, query: Read) -> History:
-    try:
+    with _gone_if_cleared(tip):
         return stored.read(query)
+
+
+@contextmanager
+def _gone_if_cleared(tip: str | Root) -> Iterator[None]:
+    """Tell of a tip that is not found as stale: its caller has not named it."""
+    try:
+        yield
     except NotFoundError as error:
         if error.id != tip:
             raise
-        # The caller has not named it: it was the tip a moment ago.
         raise StaleTipError("the session was cleared meanwhile: read it again") from error
 
 
@@ -172,7 +182,7 @@ def _place_above(stored: StoredSession, id: str, depth: int) -> str | Root:
     if depth == 1:
         return ROOT
     query = Read(leaf=id, overlays=False, after=depth - 2, before=depth)
-    above = (_read_from(stored, id, query)).messages_only
+    above = (stored.read(query)).messages_only
     if above:
         return above[0].id
     return (stored.store.list_gaps(stored.owner, stored.id, id, after=depth - 2))[0].id

@@ -58,14 +58,16 @@ class MessageCalls(ABC):
         tip; otherwise the new ones go to the tip. With `on_known="raise"` a known message is
         `AlreadyExistsError`. With "skip" known ones may be anywhere in a batch: they have to say
         the same and are passed over, and what is new goes after the parent or the tip. The answer
-        names what was known, and what of that is not on the path to the tip.
+        names what was known, and what of that is not on the path to the tip. A store may send a
+        call again whose answer was lost: then an `AlreadyExistsError` may mean this very call.
 
         `expected_snapshot` is that of a history: new messages are refused with `ConflictError` when
-        a message on the path that they follow was edited or deleted since.
+        a message on the path that they follow was edited or deleted since. It does not see that a
+        session was cleared: give `expected_tip`, too.
 
         Changes of the session's documents and a patch of its record come along, all or nothing. A
-        call whose messages are all known does none of that again, and asks for no guard: it was
-        done with them. Then the answer has the versions that the documents have now.
+        call whose messages are all known writes nothing and checks no guard, because everything was
+        written together with them. The answer then has the documents' current versions.
 
         Raises `StaleTipError` when the tip is not the expected one, `StaleVersionError` when the
         version of the record or of a document is not, `LeaseLostError` as `add_overlay` does,

@@ -62,6 +62,6 @@ def document_writes(changes: Sequence[DocumentChange], max_bytes: int) -> tuple[
 def _write(change: DocumentChange) -> DocumentWrite:
     if not isinstance(change, DocumentPut):
         return DocumentWrite(change.key, None, change.expected_version, None, True)
-    expires_in_us = check.expiry(change.expires_in_s, "a session's", change.key)
+    expires_in_us = check.session_expiry(change.expires_in_s, change.key)
     inherit = change.inherit
     return DocumentWrite(change.key, change.value, change.expected_version, expires_in_us, inherit)

@@ -314,21 +314,16 @@ def is_expired(document: Document, now: int) -> bool:
     return document.expires_us is not None and document.expires_us <= now
 
 
-def encode_document(document: Document, *, inherit: bool) -> bytes:
+def encode_document(document: Document) -> bytes:
     """Encode a document; one that forks do not take is marked."""
     expires = "" if document.expires_us is None else document.expires_us
-    head = f"{document.version} {document.updated_us} {expires}{own_mark(inherit)}\n"
+    head = f"{document.version} {document.updated_us} {expires}{own_mark(document.inherit)}\n"
     return head.encode() + document.value
 
 
 def own_mark(inherit: bool) -> str:
     """Return what ends the first line of a document that is inherited, or is not."""
     return "" if inherit else _OWN
-
-
-def is_inherited(stored: bytes) -> bool:
-    """Whether forks take a copy of a document, and a clear leaves it."""
-    return not stored.partition(b"\n")[0].endswith(_OWN.encode())
 
 
 def document_of(key: str, stored: bytes) -> Document:
@@ -341,7 +336,7 @@ def document_of(key: str, stored: bytes) -> Document:
         version=int(version),
         updated_us=int(updated),
         expires_us=int(expires) if expires else None,
-        inherit=is_inherited(stored),
+        inherit=not head.endswith(_OWN.encode()),
     )
 
 

@@ -45,7 +45,10 @@ ADDED = ("model", "source", "end_reason")
 # What the third step adds to tables.
 FLAGS = {"session": "closed", "document": "inherit"}
 _BEGUN = -3
-"""The version under which it is kept that the third step was begun: columns there are ours."""
+"""The version under which it is kept that the third step was begun: columns there are ours.
+
+It is negative, so that it is never the newest, and no older process takes it for a step.
+"""
 _WITHOUT_TRANSACTIONS = {"MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"}
 
 

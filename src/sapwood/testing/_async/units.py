@@ -246,7 +246,8 @@ class AsyncUnitContract(AsyncContractBase):
         await grow(store, "m1")
         own = DocumentPut(key="own", value=b"", inherit=False)
         await store.append(ADA, "s", [say("m2")], documents=[own, PUT])
-        await store.put_document(ADA, "alone", b"", session="s", inherit=False)
+        alone = await store.put_document(ADA, "alone", b"", session="s", inherit=False)
+        assert not alone.inherit
         await store.create_session(ADA, fork_of("s", detach=detach))
         kept = await store.list_documents(ADA, session="fork")
         assert [(it.key, it.inherit) for it in kept] == [("k", True)]

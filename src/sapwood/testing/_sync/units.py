@@ -238,7 +238,8 @@ class UnitContract(ContractBase):
         grow(store, "m1")
         own = DocumentPut(key="own", value=b"", inherit=False)
         store.append(ADA, "s", [say("m2")], documents=[own, PUT])
-        store.put_document(ADA, "alone", b"", session="s", inherit=False)
+        alone = store.put_document(ADA, "alone", b"", session="s", inherit=False)
+        assert not alone.inherit
         store.create_session(ADA, fork_of("s", detach=detach))
         kept = store.list_documents(ADA, session="fork")
         assert [(it.key, it.inherit) for it in kept] == [("k", True)]

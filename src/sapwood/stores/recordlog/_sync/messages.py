@@ -97,6 +97,10 @@ class LogAppend:
         seen = self._known(rows, view) if view is not None else {}
         guards = (self._parent, self._request.expected_tip, self._request.on_known)
         plan = plan_append(self._batch, seen, tip_of(state), *guards)
+        new = plan.batch[plan.known :]
+        if new:
+            refuse_by_extras(state, None, self._extras)
+            refuse_closed(state)
         after, base = self._place(state, plan.parent, spots)
         told = _AppendAnswer()
         if view is not None:
@@ -104,11 +108,8 @@ class LogAppend:
             stored = [message_of(rows[it], view) for it in places]
             elsewhere = [rows[it].id for it in places if not view.on_path(it, after)]
             told = _AppendAnswer(stored, elsewhere)
-        new = plan.batch[plan.known :]
         if not new:
             return None, told
-        refuse_by_extras(state, None, self._extras)
-        refuse_closed(state)
         self._refuse_changed(state, after)
         now = self._logs.now()
         work = _append_after(state, new, after, base, now)
@@ -117,7 +118,7 @@ class LogAppend:
 
     def _refuse_changed(self, state: LogState, after: Place | None) -> None:
         snapshot = self._request.expected_snapshot
-        if snapshot is not None and after is not None:
+        if snapshot is not None:
             refuse_changed(self._logs, self._logs.view(state), 1, after, snapshot)
 
     def _stored(

@@ -139,12 +139,15 @@ def _is_visible(pieces: Sequence[ViewPiece], place: Place) -> bool:
     )
 
 
-def refuse_changed(logs: Logs, view: LogView, first: int, last: Place, snapshot: str) -> None:
+def refuse_changed(
+    logs: Logs, view: LogView, first: int, last: Place | None, snapshot: str
+) -> None:
     """Refuse what was made from a snapshot when something from a depth on changed since."""
     read = _read_snapshot(view, snapshot)
     if any(logs.driver.is_taken_back(log, n) for log, n in read.items()):
         raise changed_since()
-    _refuse_edited(view, first, last, read)
+    if last is not None:
+        _refuse_edited(view, first, last, read)
 
 
 def _refuse_edited(view: LogView, first: int, last: Place, read: Mapping[str, int]) -> None:

@@ -17,7 +17,6 @@ from ..rows import (
     document_of,
     encode_document,
     encode_row,
-    is_inherited,
     split_entry,
     stored_fields,
 )
@@ -198,13 +197,9 @@ def put_documents(
 ) -> list[RedisCommand]:
     """Return the commands that copy what is inherited, with a version of its own, and no leases."""
     key = context.key(tree, f"k:{number}")
-    found = [
-        document_of(name.decode(), stored)
-        for name, stored in documents.items()
-        if is_inherited(stored)
-    ]
-    copies = [replace(it, version=version) for it in found if it.expires_us is None]
-    return [("HSET", key, it.key, encode_document(it, inherit=True)) for it in copies]
+    found = [document_of(name.decode(), stored) for name, stored in documents.items()]
+    copies = [replace(it, version=version) for it in found if it.inherit and it.expires_us is None]
+    return [("HSET", key, it.key, encode_document(it)) for it in copies]
 
 
 async def make(

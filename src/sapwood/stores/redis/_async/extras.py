@@ -124,8 +124,7 @@ def write_extras(
     for new in extras.documents:
         if new.value is not None:
             document = written_document(new, new.value, version, look.now)
-            encoded = encode_document(document, inherit=new.inherit)
-            commands.append(("HSET", key, new.key, encoded))
+            commands.append(("HSET", key, new.key, encode_document(document)))
         elif new.key in stored:
             commands.append(("HDEL", key, new.key))
         if new.key == PINS:
@@ -145,6 +144,7 @@ def written_document(new: DocumentWrite, value: bytes, version: int, now: int) -
         version=version,
         updated_us=now,
         expires_us=None if new.expires_in_us is None else now + new.expires_in_us,
+        inherit=new.inherit,
     )
 
 

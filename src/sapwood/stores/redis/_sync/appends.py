@@ -87,12 +87,20 @@ def append_planned(context: RedisContext, request: Request) -> Appended:
         versions = present_versions(context, look, extras)
         written = Appended(messages=[], written=0, tip=look.row.tip_id, documents=versions)
     else:
-        refuse_stale_documents(look, extras, refuse_by_extras(context, look, None, extras))
+        documents = refuse_by_extras(context, look, None, extras)
         refuse_closed(look)
         _refuse_changed(context, look, end, request.expected_snapshot)
+        refuse_stale_documents(look, extras, documents)
         written = _append_rest(context, rest, look, _planned(look, plan.parent, seen))
-    messages = [*stored, *written.messages]
-    return replace(written, messages=messages, known=list(told), elsewhere=elsewhere)
+    # An id that was made for this call can only be known because an earlier try of it landed.
+    ours = {it.id for it in plan.batch[: plan.known] if it.is_ours}
+    return replace(
+        written,
+        messages=[*stored, *written.messages],
+        written=written.written + len(ours),
+        known=[id for id in told if id not in ours],
+        elsewhere=[id for id in elsewhere if id not in ours],
+    )
 
 
 def _append_rest(

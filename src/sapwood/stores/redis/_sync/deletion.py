@@ -8,7 +8,7 @@ from typing import Any
 
 from ....errors import StoreBusyError
 from ...base.refusals import refuse_stale_session
-from ..rows import RedisSessionRow, document_of, is_inherited, range_of
+from ..rows import RedisSessionRow, document_of, range_of
 from .client import RedisCommand
 from .context import Look, MovedError, RedisContext, look_of
 from .maintenance import clean_up_tree, finish_deletions_of
@@ -79,9 +79,8 @@ def clear_session(context: RedisContext, owner: str, session: str) -> RedisSessi
 
 def _goes_at_clear(name: bytes, stored: bytes) -> bool:
     """Whether a document is a session's pins or a lease, or is not inherited."""
-    key = name.decode()
-    is_lease = document_of(key, stored).expires_us is not None
-    return key == PINS or is_lease or not is_inherited(stored)
+    document = document_of(name.decode(), stored)
+    return document.key == PINS or document.expires_us is not None or not document.inherit
 
 
 def _retire(context: RedisContext, look: Look, now: int) -> list[RedisCommand]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ....model import Document
 from ...base.extras import DocumentWrite, Extras
 from ...base.refusals import renewed_until
-from ..rows import document_of, encode_document, is_expired, is_inherited
+from ..rows import document_of, encode_document, is_expired
 from .client import RedisCommand
 from .context import Look, RedisWork
 from .deletion import PINS
@@ -25,7 +25,6 @@ class _DocumentSlot(NamedTuple):
     key: str
     now: int
     stored: Document | None
-    is_inherited: bool
     next_version: int
     look: Look | None
     owner_version: str
@@ -78,8 +77,7 @@ class RedisDocuments(RedisWork):
         owners = ("SADD", self._context.keys.owners, owner)
         if session is None:
             self._context.client.run(*owners)
-        encoded = encode_document(document, inherit=new.inherit)
-        self._apply(owner, key, slot, ("HSET", slot.key, key, encoded))
+        self._apply(owner, key, slot, ("HSET", slot.key, key, encode_document(document)))
         if session is None and not slot.owner_version:
             # Somebody may have erased the owner in between, who had none before.
             self._context.client.run(*owners)
@@ -104,8 +102,7 @@ class RedisDocuments(RedisWork):
         assert slot.stored is not None
         until = renewed_until(key, slot.stored.expires_us, slot.now, expires_in_us)
         renewed = replace(slot.stored, expires_us=until)
-        encoded = encode_document(renewed, inherit=slot.is_inherited)
-        self._apply(owner, key, slot, ("HSET", slot.key, key, encoded))
+        self._apply(owner, key, slot, ("HSET", slot.key, key, encode_document(renewed)))
         return renewed
 
     def delete(
@@ -132,8 +129,7 @@ class RedisDocuments(RedisWork):
             stored = self._context.client.run("HGET", place, key)
             now, next_version, state = look.now, look.version + 1, ""
         document = None if stored is None else document_of(key, stored)
-        inherit = stored is None or is_inherited(stored)
-        return _DocumentSlot(place, int(now), document, inherit, next_version, look, state)
+        return _DocumentSlot(place, int(now), document, next_version, look, state)
 
     def _apply(self, owner: str, key: str, slot: _DocumentSlot, command: RedisCommand) -> None:
         context, look = self._context, slot.look

@@ -9,7 +9,7 @@ from ....model import Fence, Root
 from ....rules.append_plan import refuse_stale_tip
 from ...base.extras import Extras
 from ...base.refusals import refuse_stale_session, session_closed
-from ..rows import SessionRow, Touches
+from ..rows import SessionRow
 from .documents import AsyncRelationalDocuments, refuse_lost
 from .lookup import get_session
 
@@ -21,15 +21,19 @@ async def get_open_session(
     dialect: AsyncDialect,
     owner: str,
     session: str,
-    fences: Sequence[Fence] = (),
-    touches: Touches = Touches.NOTHING,
+    fences: Sequence[Fence],
 ) -> SessionRow:
     """Return a session's row, locked, or raise: also when a fence is lost, or it is closed."""
-    row = await get_session(dialect, owner, session, touches)
+    row = await get_session(dialect, owner, session)
     await refuse_lost(dialect, row, fences)
+    refuse_closed(row)
+    return row
+
+
+def refuse_closed(row: SessionRow) -> None:
+    """Refuse what a closed session does not take."""
     if row.closed:
         raise session_closed(row.id)
-    return row
 
 
 async def refuse_by_extras(

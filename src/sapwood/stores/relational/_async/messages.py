@@ -25,14 +25,8 @@ from ....rules.codec import Packed
 from ....rules.tree import Span
 from ...base.append_request import Request
 from ...base.extras import NO_EXTRAS, Extras
-from ...base.refusals import (
-    delete_inherited,
-    edit_inherited,
-    no_message,
-    path_full,
-    session_closed,
-)
-from ..position import MAX_DEPTH, place_of, public
+from ...base.refusals import delete_inherited, edit_inherited, no_message, path_full
+from ..position import MAX_DEPTH, public, unpack_place
 from ..rows import (
     BODY,
     HOME,
@@ -49,7 +43,7 @@ from ..rows import (
 )
 from ..statements import SubjectStatements, T
 from .documents import AsyncRelationalDocuments, refuse_lost
-from .extras import get_open_session, refuse_by_extras, write_extras_after
+from .extras import refuse_by_extras, refuse_closed, write_extras_after
 from .lookup import find_seen, get_pos, get_session
 from .overlays import TOP, refuse_if_changed
 from .read import read_path
@@ -214,9 +208,10 @@ class AsyncRelationalMessages:
         extras: Extras,
     ) -> UpdatedMessage:
         """Replace a message's content."""
-        dialect, touches = self._dialect, Touches.CHANGES
-        row = await get_open_session(dialect, owner, session, extras.fences, touches)
+        dialect = self._dialect
+        row = await get_session(dialect, owner, session, Touches.CHANGES)
         await refuse_by_extras(dialect, row, expected_tip, extras)
+        refuse_closed(row)
         seen = await find_seen(self._dialect, row, message.id)
         if seen is None or not seen.is_live:
             raise no_message(session, message.id)
@@ -336,13 +331,11 @@ async def append_planned(dialect: AsyncDialect, request: Request) -> Appended:
             elsewhere=await _elsewhere(dialect, row, told, row.tip),
         )
     await refuse_by_extras(dialect, row, None, extras)
-    if row.closed:
-        raise session_closed(session)
+    refuse_closed(row)
     pos = row.tip if plan.parent is None else await get_pos(dialect, row, plan.parent)
     if (pos & MAX_DEPTH) + len(new) > MAX_DEPTH:
         raise path_full(MAX_DEPTH)
-    if pos:
-        await refuse_if_changed(dialect, row, snapshot, TOP, place_of(pos))
+    await refuse_if_changed(dialect, row, snapshot, TOP, unpack_place(pos))
     now = await dialect.now()
     first, context = await statements.write_after(row, pos, new, now)
     versions = await write_extras_after(dialect, owner, session, extras)

@@ -201,14 +201,18 @@ TOP = Place(0, 1)
 
 
 def refuse_if_changed(
-    dialect: Dialect, row: SessionRow, snapshot: str | None, first: Place, last: Place
+    dialect: Dialect,
+    row: SessionRow,
+    snapshot: str | None,
+    first: Place,
+    last: Place | None,
 ) -> None:
     """Refuse what was made from a snapshot when a message of its range changed since."""
     if snapshot is None:
         return
     if not (snapshot.isascii() and snapshot.isdigit() and len(snapshot) <= 18):
         raise bad_snapshot(snapshot)
-    if dialect.overlays.is_changed(row, first, last, int(snapshot)):
+    if last and dialect.overlays.is_changed(row, first, last, int(snapshot)):
         raise changed_since()
 
 
