@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sapwood.errors import MessageConflictError
-from sapwood.model import NewSession, Read, Usage
+from sapwood.model import NewSession, Read, SessionPatch, Usage
 from sapwood.store import Store
 from sapwood.stores.memory import MemoryStore
 from sapwood.testing import ManualClock
@@ -110,8 +110,10 @@ def source() -> Iterator[Store]:
         yield store
 
 
-@pytest.mark.parametrize("writes", range(0, 40))
+@pytest.mark.parametrize("writes", range(0, 44))
 def test_after_a_kill_at_any_write_the_same_command_finishes(source: Store, writes: int) -> None:
+    for name in ("s", "f"):
+        source.update_session(ADA, name, SessionPatch(closed=True))
     data = export(source)
     with watched() as target:
         kill_after(target, writes)

@@ -72,6 +72,19 @@ def test_a_session_that_is_closed_here_takes_nothing_and_says_so(
     assert state(target) == before
 
 
+def test_a_gap_that_a_closed_session_lacks_is_told_before_anything_is_written(
+    source: Store, target: Store
+) -> None:
+    source.create_session(ADA, NewSession(id="r"))
+    source.append(ADA, "s", [say("m6")], parent="m5")
+    source.delete_messages(ADA, "s", ["m6"])
+    target.update_session(ADA, "s", SessionPatch(closed=True))
+    before = state(target)
+    with pytest.raises(MessageConflictError, match=r"gap 'm6' is not in the store"):
+        load(target, export(source))
+    assert state(target) == before
+
+
 def test_what_went_on_by_itself_stays_with_its_tip(source: Store, target: Store) -> None:
     target.append(ADA, "s", [say("t1")])
     source.append(ADA, "s", [say("m6")], parent="m5")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood import ROOT, AsyncSession, AsyncSessionManager, Message
+from sapwood import ROOT, AsyncSession, AsyncSessionManager, Message, NewMessage, TextPart
 from sapwood.errors import (
     MessageConflictError,
     NotFoundError,
@@ -207,11 +207,30 @@ async def test_pop_refuses_a_surprise(chat: AsyncSession) -> None:
     assert (await chat.pop(expected_tip=new)).tip == said[1].id
 
 
+async def test_pop_compares_the_tip_that_it_looked_at(chat: AsyncSession) -> None:
+    said = await talk(chat, 2)
+    await chat.checkout(said[1])
+    with pytest.raises(StaleTipError):
+        await chat.pop(expected_tip=said[2])
+    assert await chat.tip() == said[1].id
+
+
 async def test_a_fork_pops_what_it_inherited(chat: AsyncSession) -> None:
     said = await talk(chat, 1)
     fork = await chat.fork()
     assert (await fork.pop()).tip == said[0].id
     assert await chat.tip() == said[1].id
+
+
+async def test_upsert_takes_what_is_kept_beside_a_message(chat: AsyncSession) -> None:
+    def said(text: str, n: int) -> NewMessage:
+        return NewMessage(id="m", role="user", parts=[TextPart(text=text)], extra={"n": n})
+
+    for text, n in (("one", 1), ("one", 2), ("two", 3)):
+        stored = await chat.upsert(said(text, n))
+        assert (stored.text, stored.extra) == (text, {"n": n})
+    stored = await chat.upsert("user", "three", id="m")
+    assert (stored.text, stored.extra) == ("three", {"n": 3})
 
 
 async def test_an_edit_follows_what_the_old_message_follows(chat: AsyncSession) -> None:

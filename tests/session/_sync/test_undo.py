@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood import ROOT, Message, Session, SessionManager
+from sapwood import ROOT, Message, NewMessage, Session, SessionManager, TextPart
 from sapwood.errors import (
     MessageConflictError,
     NotFoundError,
@@ -205,11 +205,30 @@ def test_pop_refuses_a_surprise(chat: Session) -> None:
     assert (chat.pop(expected_tip=new)).tip == said[1].id
 
 
+def test_pop_compares_the_tip_that_it_looked_at(chat: Session) -> None:
+    said = talk(chat, 2)
+    chat.checkout(said[1])
+    with pytest.raises(StaleTipError):
+        chat.pop(expected_tip=said[2])
+    assert chat.tip() == said[1].id
+
+
 def test_a_fork_pops_what_it_inherited(chat: Session) -> None:
     said = talk(chat, 1)
     fork = chat.fork()
     assert (fork.pop()).tip == said[0].id
     assert chat.tip() == said[1].id
+
+
+def test_upsert_takes_what_is_kept_beside_a_message(chat: Session) -> None:
+    def said(text: str, n: int) -> NewMessage:
+        return NewMessage(id="m", role="user", parts=[TextPart(text=text)], extra={"n": n})
+
+    for text, n in (("one", 1), ("one", 2), ("two", 3)):
+        stored = chat.upsert(said(text, n))
+        assert (stored.text, stored.extra) == (text, {"n": n})
+    stored = chat.upsert("user", "three", id="m")
+    assert (stored.text, stored.extra) == ("three", {"n": 3})
 
 
 def test_an_edit_follows_what_the_old_message_follows(chat: Session) -> None:

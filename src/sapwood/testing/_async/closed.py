@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from ...errors import ConflictError, SessionClosedError
+from ...errors import ConflictError, MessageTooLargeError, SessionClosedError
 from ...model import DocumentPut, Search, SessionPatch, Usage
 from ...store import AsyncStore
 from ..makers import ADA, cover, fork_of, say
@@ -159,6 +159,18 @@ class AsyncExtraContract(AsyncContractBase):
         await store.update_message(ADA, "s", say("m1", "three", extra={}))
         assert (await message_in(store, "m1")).extra == {}
         assert (await store.append(ADA, "s", [say("m1", "one")])).written == 0
+
+    async def test_an_update_that_keeps_extra_is_no_larger_than_a_message_may_be(
+        self, store: AsyncStore
+    ) -> None:
+        await grow(store)
+        half = "x" * (store.max_message_bytes * 5 // 8)
+        await store.append(ADA, "s", [say("m1", extra={"k": half})])
+        before = await state_of(store)
+        with pytest.raises(MessageTooLargeError):
+            await store.update_message(ADA, "s", say("m1", half))
+        assert await state_of(store) == before
+        await store.update_message(ADA, "s", say("m1", half, extra={}))
 
     async def test_extra_is_copied_and_erased_with_its_message(self, store: AsyncStore) -> None:
         await grow(store)

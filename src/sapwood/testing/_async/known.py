@@ -95,5 +95,8 @@ class AsyncKnownContract(AsyncContractBase):
         await store.delete_messages(ADA, "s", ["m2"])
         with pytest.raises(ConflictError):
             await store.append(ADA, "s", [say("m7")], expected_snapshot=now)
-        with pytest.raises(UsageError):
-            await store.append(ADA, "s", [say("m7")], expected_snapshot="none of ours")
+        for parent in ("m6", ROOT):
+            with pytest.raises(UsageError):
+                await store.append(
+                    ADA, "s", [say("m7")], parent=parent, expected_snapshot="none of ours"
+                )

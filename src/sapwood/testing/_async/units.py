@@ -10,6 +10,7 @@ import pytest
 
 from ...errors import (
     LeaseLostError,
+    SessionClosedError,
     StaleTipError,
     StaleVersionError,
 )
@@ -311,6 +312,19 @@ class AsyncFenceContract(AsyncContractBase):
         with pytest.raises(LeaseLostError):
             await store.append(ADA, "s", [say("m5")], fence=fence)
         assert await shown_in(store) == ["m1", "m2", "m3", "m4"]
+
+    async def test_a_lost_fence_is_told_before_anything_else(self, store: AsyncStore) -> None:
+        await grow(store, "m1")
+        await store.update_session(ADA, "s", SessionPatch(closed=True))
+        stale = DocumentPut(key="k", value=b"", expected_version=7)
+        wrong: dict[str, Any] = {"documents": [stale], "expected_version": 9}
+        for fence, error in ((LOST, LeaseLostError), (None, StaleVersionError)):
+            with pytest.raises(error):
+                await store.append(ADA, "s", [say("x")], parent="nope", fence=fence, **wrong)
+            with pytest.raises(error):
+                await store.update_message(ADA, "s", say("m1", "x"), fence=fence, **wrong)
+        with pytest.raises(SessionClosedError):
+            await store.append(ADA, "s", [say("x")], parent="nope", documents=[stale])
 
     async def test_no_write_of_a_lost_fence_lands(self, store: AsyncStore) -> None:
         await grow(store, "m0")

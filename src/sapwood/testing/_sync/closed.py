@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from ...errors import ConflictError, SessionClosedError
+from ...errors import ConflictError, MessageTooLargeError, SessionClosedError
 from ...model import DocumentPut, Search, SessionPatch, Usage
 from ...store import Store
 from ..makers import ADA, cover, fork_of, say
@@ -153,6 +153,18 @@ class ExtraContract(ContractBase):
         store.update_message(ADA, "s", say("m1", "three", extra={}))
         assert (message_in(store, "m1")).extra == {}
         assert (store.append(ADA, "s", [say("m1", "one")])).written == 0
+
+    def test_an_update_that_keeps_extra_is_no_larger_than_a_message_may_be(
+        self, store: Store
+    ) -> None:
+        grow(store)
+        half = "x" * (store.max_message_bytes * 5 // 8)
+        store.append(ADA, "s", [say("m1", extra={"k": half})])
+        before = state_of(store)
+        with pytest.raises(MessageTooLargeError):
+            store.update_message(ADA, "s", say("m1", half))
+        assert state_of(store) == before
+        store.update_message(ADA, "s", say("m1", half, extra={}))
 
     def test_extra_is_copied_and_erased_with_its_message(self, store: Store) -> None:
         grow(store)

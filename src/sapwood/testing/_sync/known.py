@@ -91,5 +91,6 @@ class KnownContract(ContractBase):
         store.delete_messages(ADA, "s", ["m2"])
         with pytest.raises(ConflictError):
             store.append(ADA, "s", [say("m7")], expected_snapshot=now)
-        with pytest.raises(UsageError):
-            store.append(ADA, "s", [say("m7")], expected_snapshot="none of ours")
+        for parent in ("m6", ROOT):
+            with pytest.raises(UsageError):
+                store.append(ADA, "s", [say("m7")], parent=parent, expected_snapshot="none of ours")

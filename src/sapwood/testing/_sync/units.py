@@ -12,6 +12,7 @@ import pytest
 
 from ...errors import (
     LeaseLostError,
+    SessionClosedError,
     StaleTipError,
     StaleVersionError,
 )
@@ -301,6 +302,19 @@ class FenceContract(ContractBase):
         with pytest.raises(LeaseLostError):
             store.append(ADA, "s", [say("m5")], fence=fence)
         assert shown_in(store) == ["m1", "m2", "m3", "m4"]
+
+    def test_a_lost_fence_is_told_before_anything_else(self, store: Store) -> None:
+        grow(store, "m1")
+        store.update_session(ADA, "s", SessionPatch(closed=True))
+        stale = DocumentPut(key="k", value=b"", expected_version=7)
+        wrong: dict[str, Any] = {"documents": [stale], "expected_version": 9}
+        for fence, error in ((LOST, LeaseLostError), (None, StaleVersionError)):
+            with pytest.raises(error):
+                store.append(ADA, "s", [say("x")], parent="nope", fence=fence, **wrong)
+            with pytest.raises(error):
+                store.update_message(ADA, "s", say("m1", "x"), fence=fence, **wrong)
+        with pytest.raises(SessionClosedError):
+            store.append(ADA, "s", [say("x")], parent="nope", documents=[stale])
 
     def test_no_write_of_a_lost_fence_lands(self, store: Store) -> None:
         grow(store, "m0")
