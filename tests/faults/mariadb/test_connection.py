@@ -17,7 +17,7 @@ from sapwood.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from sapwood.model import SessionPatch
+from sapwood.model import DocumentPut, SessionPatch
 
 from ..tried import tried
 from .support import (
@@ -78,6 +78,25 @@ def test_rule_02_an_append_whose_answer_was_lost_is_written_once(
         assert len(ids_in(store)) == 1 + count
         assert store.admin.check() == []
         tried("MariaDB", "duplicate delivery after a lost answer")
+
+
+@pytest.mark.parametrize("id", ["m1", None])
+def test_rule_02_what_came_along_with_an_append_whose_answer_was_lost_is_done_once(
+    proxy: Proxy, proxied: str, prefix: str, id: str | None
+) -> None:
+    with open_store(proxied, prefix) as store:
+        make_session(store)
+        lose_commits(store, proxy)
+        put = DocumentPut(key="k", value=b"v", expected_version=0)
+        patch = SessionPatch(title="t")
+        done = store.append(ADA, "s", [say(id)], expected_version=1, documents=[put], patch=patch)
+        assert proxy.swallowed == 1
+        found, record = store.find_document(ADA, "k", session="s"), store.find_session(ADA, "s")
+        assert found is not None
+        assert record is not None
+        assert (done.written, done.documents) == (0 if id else 1, {"k": found.version})
+        assert (record.title, record.version, record.messages) == ("t", 2, 1)
+        assert store.admin.check() == []
 
 
 def test_a_commit_whose_answer_was_lost_is_told_and_not_repeated(
