@@ -254,7 +254,7 @@ def swept(stored: LogDocument, state: LogState, needed: Needed) -> LogDocument |
     left = _left_to(record, work, stored.n, state)
     if left is None or left == record:
         return left is not None
-    return replace(stored, data=encode_record(left), is_page=left.state is not None)
+    return replace(stored, data=encode_record(left), is_page=False)
 
 
 def _left_to(record: Record, work: LogWork | None, n: int, state: LogState) -> Record | None:
