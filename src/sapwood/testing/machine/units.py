@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from ...model import DocumentPut, NewMessage, Root, SessionPatch
+from ..makers import say
 from ..oracle import NOTHING, Along
 from .along import KEYS
 from .base import MachineBase
@@ -71,7 +72,9 @@ class UnitMachine(MachineBase):
     @precondition(lambda self: any(s.closed for s in self.oracle.sessions.values()))
     @rule()
     def open_again(self) -> None:
+        """Open what is closed, once it has refused what stores do fastest."""
         for session in [it.id for it in self.oracle.sessions.values() if it.closed]:
+            self.append_both(session, [say(self.draws.fresh(), tokens=1)])
             self._update(session, SessionPatch(closed=False), None, NOTHING)
 
     def _update(
