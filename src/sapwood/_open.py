@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, Unpack
 from urllib.parse import unquote
 
 from .errors import MissingDependencyError, StoreUnavailableError, UsageError
+from .rules import check
 from .rules.ids import IdMaker, check_name
 from .rules.tokens import TokenCounter
 from .session import SessionManager
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 M = TypeVar("M")
 
+MOST_MESSAGE_BYTES = 256 * 1024 * 1024
 VARIABLE = "SAPWOOD_STORE"
 SEARCH_VARIABLE = "SAPWOOD_SEARCH"
 SCHEMES = (
@@ -89,6 +91,7 @@ def open(
     token_counter: TokenCounter | None = None,
     durability: Literal["full", "normal"] = "full",
     search: str | None = None,
+    max_message_bytes: int | None = None,
     **settings: Unpack[SettingFields],
 ) -> SessionManager:
     """Open a store and return the owner's sessions in it.
@@ -98,10 +101,13 @@ def open(
     `memory://` is gone when it is closed. Without a URL it is the environment's `SAPWOOD_STORE`,
     or a file in the user's data folder. `durability="normal"` does not wait for the disk: a power
     cut may then take the last messages, but never damages the file. `search` is the URL of a search
-    index to attach, as `opensearch://host`; without any URL it is `SAPWOOD_SEARCH`. The settings
-    are those of every session: `context`, `compact_with`, `compact_after`, `listeners` and so on.
+    index to attach, as `opensearch://host`; without any URL it is `SAPWOOD_SEARCH`.
+    `max_message_bytes` is how large a message may be, in place of the store's own limit. The
+    settings are those of every session: `context`, `compact_with`, `compact_after`, `listeners` and
+    so on.
     """
-    return _open(SessionManager, "", url, owner, durability, search, token_counter, settings)
+    stored = _Stored(url, durability, search, max_message_bytes)
+    return _open(SessionManager, "", owner, stored, token_counter, settings)
 
 
 def open_async(
@@ -111,32 +117,42 @@ def open_async(
     token_counter: TokenCounter | None = None,
     durability: Literal["full", "normal"] = "full",
     search: str | None = None,
+    max_message_bytes: int | None = None,
     **settings: Unpack[SettingFields],
 ) -> AsyncSessionManager:
     """Open a store for use on an event loop; the same as `open` otherwise."""
     from .session import AsyncSessionManager
 
-    return _open(
-        AsyncSessionManager, "Async", url, owner, durability, search, token_counter, settings
-    )
+    stored = _Stored(url, durability, search, max_message_bytes)
+    return _open(AsyncSessionManager, "Async", owner, stored, token_counter, settings)
+
+
+class _Stored(NamedTuple):
+    """What `open` is told of where sessions are stored."""
+
+    url: str | None
+    durability: str
+    search: str | None
+    max_message_bytes: int | None
 
 
 def _open(
     manager: Callable[..., M],
     twin: str,
-    url: str | None,
     owner: str,
-    durability: str,
-    search: str | None,
+    stored: _Stored,
     token_counter: TokenCounter | None,
     settings: SettingFields,
 ) -> M:
     """Check the arguments, open the store, and attach the index; `twin` begins its class names."""
     check_name(owner, "owner")
+    url, durability, search, limit = stored
     if durability not in ("full", "normal"):
         raise UsageError(
             f"durability must be 'full' or 'normal', not {durability!r}", path="durability"
         )
+    check.whole(limit, "max_message_bytes", 1, MOST_MESSAGE_BYTES)
+    options = {} if limit is None else {"max_message_bytes": limit}
     place = _find(url, make_folder=True)
     if isinstance(place, Server) and durability != "full":
         raise UsageError(
@@ -145,16 +161,16 @@ def _open(
         )
     index = _index(url, search)
     # Before a file is opened.
-    settings_of(settings, ("owner", "token_counter", "durability", "search"))
+    settings_of(settings, ("owner", "token_counter", *_Stored._fields[1:]))
     refuse_uncallable(token_counter, "token_counter")
     new_id = IdMaker(_clock, os.urandom)
     if isinstance(place, Server):
-        store = place.load(twin).from_url(place.url, new_id=new_id)
+        store = place.load(twin).from_url(place.url, new_id=new_id, **options)
     elif place is None:
-        store = _load("memory", f"{twin}MemoryStore")(clock=_clock, new_id=new_id)
+        store = _load("memory", f"{twin}MemoryStore")(clock=_clock, new_id=new_id, **options)
     else:
         kind = _load("sqlite", f"{twin}SqliteStore")
-        store = kind(place, clock=_clock, new_id=new_id, durability=durability)
+        store = kind(place, clock=_clock, new_id=new_id, durability=durability, **options)
     if index is not None:
         attached = index.load(twin).from_url(index.url)
         store = _load("searched", f"{twin}SearchedStore")(store, attached)

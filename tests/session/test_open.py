@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import sapwood
-from sapwood.errors import StoreUnavailableError, UsageError
+from sapwood.errors import MessageTooLargeError, StoreUnavailableError, UsageError
 from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
 
 
@@ -120,11 +120,29 @@ def test_opening_a_server_connects_to_nothing_and_hides_the_password(scheme: str
         assert "secret" not in str(vars(sessions))
 
 
+@pytest.mark.parametrize("url", ["sqlite:///a.db", "memory://"])
+def test_a_message_may_be_as_large_as_was_asked_for(elsewhere: Path, url: str) -> None:
+    with sapwood.open(url, max_message_bytes=100) as sessions:
+        assert sessions.store.max_message_bytes == 100
+        with pytest.raises(MessageTooLargeError, match="the limit is 100"):
+            sessions.session("s").append("user", "x" * 100)
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "redis", "mongodb", "opensearch", "mariadb"])
+def test_a_server_is_told_how_large_a_message_may_be(scheme: str) -> None:
+    path = "" if scheme == "opensearch" else "/0" if scheme == "redis" else "/db"
+    with sapwood.open(f"{scheme}://127.0.0.1:1{path}", max_message_bytes=100) as sessions:
+        assert sessions.store.max_message_bytes == 100
+
+
 def test_other_arguments_are_checked_before_a_file_is_made(elsewhere: Path) -> None:
     with pytest.raises(UsageError, match="durability"):
         sapwood.open("sqlite:///a.db", durability="fast")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="owner"):
         sapwood.open("sqlite:///a.db", owner="")
+    for wrong in (0, -1, "1", 2**40):
+        with pytest.raises(UsageError, match="max_message_bytes"):
+            sapwood.open("sqlite:///a.db", max_message_bytes=wrong)  # type: ignore[arg-type]
     assert list(elsewhere.iterdir()) == []
 
 

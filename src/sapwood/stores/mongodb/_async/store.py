@@ -75,10 +75,10 @@ class AsyncMongoStore(AsyncBaseStore):
         )
 
     @classmethod
-    def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
+    def from_url(cls, url: str, *, new_id: Callable[[], str], **options: Any) -> Self:
         """Take our own parameter, `prefix`, out of a URL; the others are the driver's."""
         theirs, ours = take_parameters(url, {"prefix"})
-        return cls(theirs, new_id=new_id, prefix=ours.get("prefix", PREFIX))
+        return cls(theirs, new_id=new_id, prefix=ours.get("prefix", PREFIX), **options)
 
 
 def _client(

@@ -107,6 +107,6 @@ class AsyncOpenSearchStore(AsyncDelegatingStore):
         super().__init__(AsyncSearchedStore(records, index, source=source))
 
     @classmethod
-    def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
+    def from_url(cls, url: str, *, new_id: Callable[[], str], **options: Any) -> Self:
         """Make one from a URL; `prefix`, `refresh`, `shards` and `replicas` are ours."""
-        return cls(new_id=new_id, **read_options(url, refresh="false"))
+        return cls(new_id=new_id, **read_options(url, refresh="false"), **options)

@@ -109,6 +109,6 @@ class OpenSearchStore(DelegatingStore):
         super().__init__(SearchedStore(records, index, source=source))
 
     @classmethod
-    def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
+    def from_url(cls, url: str, *, new_id: Callable[[], str], **options: Any) -> Self:
         """Make one from a URL; `prefix`, `refresh`, `shards` and `replicas` are ours."""
-        return cls(new_id=new_id, **read_options(url, refresh="false"))
+        return cls(new_id=new_id, **read_options(url, refresh="false"), **options)

@@ -79,14 +79,14 @@ class AsyncPostgresStore(AsyncBaseStore):
         )
 
     @classmethod
-    def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
+    def from_url(cls, url: str, *, new_id: Callable[[], str], **options: Any) -> Self:
         """Take `schema` and `partitions` out of a URL; the other parameters are the driver's."""
         conninfo, ours = take_parameters(url, {"schema", "partitions"})
         conninfo = f"postgresql://{conninfo.partition('://')[2]}"
         given = ours.get("partitions", "0")
         partitions = int(given) if given.isascii() and given.isdigit() else -1
         schema = ours.get("schema", SCHEMA)
-        return cls(conninfo, new_id=new_id, schema=schema, partitions=partitions)
+        return cls(conninfo, new_id=new_id, schema=schema, partitions=partitions, **options)
 
     async def find_session(self, owner: str, session: str) -> SessionRecord | None:
         check.owner_and_session(owner, session)

@@ -96,7 +96,7 @@ class AsyncRedisStore(AsyncBaseStore):
         )
 
     @classmethod
-    def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
+    def from_url(cls, url: str, *, new_id: Callable[[], str], **options: Any) -> Self:
         """Take our own parameters, `prefix` and `ttl`, out of a URL; others are the driver's."""
         address, ours = take_parameters(url, {"prefix", "ttl"})
         return cls(
@@ -104,4 +104,5 @@ class AsyncRedisStore(AsyncBaseStore):
             new_id=new_id,
             prefix=ours.get("prefix", PREFIX),
             session_ttl_s=read_ttl(ours.get("ttl")),
+            **options,
         )

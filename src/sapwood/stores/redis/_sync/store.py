@@ -98,7 +98,7 @@ class RedisStore(BaseStore):
         )
 
     @classmethod
-    def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
+    def from_url(cls, url: str, *, new_id: Callable[[], str], **options: Any) -> Self:
         """Take our own parameters, `prefix` and `ttl`, out of a URL; others are the driver's."""
         address, ours = take_parameters(url, {"prefix", "ttl"})
         return cls(
@@ -106,4 +106,5 @@ class RedisStore(BaseStore):
             new_id=new_id,
             prefix=ours.get("prefix", PREFIX),
             session_ttl_s=read_ttl(ours.get("ttl")),
+            **options,
         )

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from sqlalchemy.pool import NullPool
 
@@ -102,8 +102,7 @@ class SqlAlchemyStore(BaseStore):
         patience_s: float = PATIENCE_S,
         answer_within_s: float | None = ANSWER_WITHIN_S,
         most_connections: int = MOST_CONNECTIONS,
-        clock: Callable[[], int] | None = None,
-        auto_migrate: bool = True,
+        **others: Any,
     ) -> Self:
         """Make an engine for a URL, without our own parameter, `prefix`; the others are its."""
         address, ours = take_parameters(url, {"prefix"})
@@ -116,7 +115,7 @@ class SqlAlchemyStore(BaseStore):
             prepare(Bridge.core_of(made), answer_within_s)
             return made
 
-        return cls(engine, new_id=new_id, prefix=prefix, clock=clock, auto_migrate=auto_migrate)
+        return cls(engine, new_id=new_id, prefix=prefix, **others)
 
     def find_session(self, owner: str, session: str) -> SessionRecord | None:
         check.owner_and_session(owner, session)
