@@ -24,7 +24,7 @@ BAD_INPUT = {"BadNameContract", "BadValueContract"}
 """The parts of the contract that the checks which all stores share keep, unless overridden."""
 WRITTEN_BY_HAND = {
     *("AppendContract", "ExpectedTipContract", "BatchContract", "ConcurrencyContract"),
-    *("SerialContract", "DurableContract", "SharedContract"),
+    *("SerialContract", "DurableContract", "SharedContract", "ClosedContract"),
 }
 """The parts that reach what is not generated from the async twin."""
 STORAGE = WRITTEN_BY_HAND | {

@@ -89,7 +89,26 @@ class AsyncDocumentCalls(ABC):
         """
 
     @abstractmethod
+    async def delete_documents(self, owner: str, prefix: str, *, session: str | None = None) -> int:
+        """Delete the documents whose keys begin with a prefix, all or none.
+
+        Return how many were there and not expired; expired ones go, too.
+        """
+
+    @abstractmethod
     async def list_documents(
-        self, owner: str, prefix: str = "", *, session: str | None = None
+        self,
+        owner: str,
+        prefix: str = "",
+        *,
+        session: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+        reverse: bool = False,
+        values: bool = True,
     ) -> list[Document]:
-        """List the documents whose keys begin with a prefix, by key."""
+        """List the documents whose keys begin with a prefix, by key, or in `reverse`.
+
+        `after` is a key after which to begin in that order, whether it is there or not. Without
+        `values`, they are given with an empty one, and are not read.
+        """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import bindparam, func, or_, select
+from sqlalchemy import bindparam, func, literal, or_, select
 
+from ...rules.key_range import KeyRange
 from ..base.extras import DocumentWrite
 from ..relational._sync.documents import DocumentStatements
 from ..relational.rows import DOCUMENT_KEY, DOCUMENT_VERSION, DocumentScope
@@ -55,12 +56,17 @@ class SqlDocumentStatements(DocumentStatements[Tx]):
     def delete(self, scope: DocumentScope, found: DocumentRow) -> None:
         self._tx.run(_DELETE, version=found[DOCUMENT_VERSION])
 
-    def list_prefix(self, scope: DocumentScope, prefix: str, now: int) -> list[DocumentRow]:
+    def list_range(
+        self, scope: DocumentScope, asked: KeyRange, now: int, values: bool
+    ) -> list[DocumentRow]:
         # Text has characters where it is text, and bytes where it is bytes.
+        prefix = asked.prefix
         size = len(prefix.encode()) if self._tx.kind == "mysql" else len(prefix)
-        rows = self._tx.rows(_list, **_of(scope), size=size, prefix=prefix, now=now)
+        statement = _list if values else _list_without_values
+        rows = self._tx.rows(statement, **_of(scope), size=size, prefix=prefix, now=now)
         # Sorted here: which order a server gives depends on its collation.
-        return sorted(rows, key=lambda row: row[DOCUMENT_KEY].encode())
+        by_key = {row[DOCUMENT_KEY]: row for row in rows}
+        return [by_key[key] for key in asked.of(by_key)]
 
 
 def _of(scope: DocumentScope) -> dict[str, int | None]:
@@ -82,6 +88,19 @@ def _lock(t: Tables) -> Any:
 
 
 def _list(t: Tables) -> Any:
+    return _lasting(t, _columns(t))
+
+
+def _list_without_values(t: Tables) -> Any:
+    d = t.document.c
+    columns = (d.version, d.key, d.updated_at, d.expires_at, literal(b"", d.value.type), d.inherit)
+    return _lasting(
+        t,
+        select(*columns).where(d.owner == bindparam("owner"), d.session == bindparam("session")),
+    )
+
+
+def _lasting(t: Tables, found: Any) -> Any:
     d = t.document.c
     begins = func.substr(d.key, 1, bindparam("size"), type_=d.key.type) == bindparam("prefix")
-    return _columns(t).where(begins, or_(d.expires_at.is_(None), d.expires_at > bindparam("now")))
+    return found.where(begins, or_(d.expires_at.is_(None), d.expires_at > bindparam("now")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...errors import StoreCorruptError
 from ...model import Document
+from ...rules.key_range import KeyRange
 from ..base.extras import DocumentWrite
 from ..relational._sync.documents import DocumentStatements
 from ..relational.rows import DOCUMENT_VERSION, DocumentScope, Row
@@ -25,10 +26,12 @@ _PUT = (
     f" VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING {DOCUMENT_COLUMNS}"
 )
 _RENEW = f"UPDATE document SET expires_at = ? WHERE version = ? RETURNING {DOCUMENT_COLUMNS}"
-_LIST = (
-    f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE owner = ?1 AND session = ?2 AND key >= ?3"
-    " AND substr(key, 1, length(?3)) = ?3 AND (expires_at IS NULL OR expires_at > ?4) ORDER BY key"
+_IN_RANGE = (
+    " FROM document WHERE owner = ?1 AND session = ?2 AND key >= ?3 AND (?4 OR key > ?3)"
+    " AND key < ?5 AND (expires_at IS NULL OR expires_at > ?6) ORDER BY key"
 )
+_WITHOUT_VALUES = "SELECT version, key, updated_at, expires_at, x'', inherit"
+_NO_LIMIT = -1
 
 
 class SqliteDocumentStatements(DocumentStatements[Connection]):
@@ -62,8 +65,13 @@ class SqliteDocumentStatements(DocumentStatements[Connection]):
     def _drop(self, found: Row) -> None:
         self._tx.run("DELETE FROM document WHERE version = ?", (found[DOCUMENT_VERSION],))
 
-    def list_prefix(self, scope: DocumentScope, prefix: str, now: int) -> list[Row]:
-        return self._tx.rows(_LIST, (*scope, prefix, now))
+    def list_range(
+        self, scope: DocumentScope, asked: KeyRange, now: int, values: bool
+    ) -> list[Row]:
+        select = f"SELECT {DOCUMENT_COLUMNS}" if values else _WITHOUT_VALUES
+        sql = f"{select}{_IN_RANGE}{' DESC' if asked.reverse else ''} LIMIT ?7"
+        limit = _NO_LIMIT if asked.limit is None else asked.limit
+        return self._tx.rows(sql, (*scope, *asked.bounds(), now, limit))
 
     def document_of(self, row: Row) -> Document:
         return document_of(row)

@@ -4,7 +4,14 @@
 
 from __future__ import annotations
 
-from ...model import Fence, Read, Search, SessionPatch, Usage
+from ...model import (
+    DocumentPut,
+    Fence,
+    Read,
+    Search,
+    SessionPatch,
+    Usage,
+)
 from ...store import Store
 from ..makers import ADA, cover, fork_of, say
 from ..twin import Call
@@ -37,10 +44,12 @@ SESSION_CALLS: dict[str, Call] = {
     "undo_overlay": lambda s, o, n: s.undo_overlay(o, n, "o1"),
     "find_document": lambda s, o, n: s.find_document(o, "k", session=n),
     "put_document": lambda s, o, n: s.put_document(o, "k", b"taken", session=n),
+    "put_documents": lambda s, o, n: s.put_documents(o, n, [DocumentPut(key="k", value=b"taken")]),
     "renew_document": lambda s, o, n: s.renew_document(
         o, "k", expected_version=1, expires_in_s=60, session=n
     ),
     "delete_document": lambda s, o, n: s.delete_document(o, "k", session=n),
+    "delete_documents": lambda s, o, n: s.delete_documents(o, "", session=n),
     "list_documents": lambda s, o, n: s.list_documents(o, session=n),
     "search": lambda s, o, n: s.search(o, Search(text="m1", session=n)),
     "add_usage": lambda s, o, n: s.add_usage(o, n, Usage(id="u2", input_tokens=9)),

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from ...errors import ConflictError, StaleVersionError, UsageError
 from ...store import Store
 from ..clock import Clock
-from ..makers import ADA, fork_of
-from .base import ContractBase, grow
+from ..makers import ADA, cover, fork_of
+from .base import ContractBase, grow, record_of
 
 SCOPES = pytest.mark.parametrize("session", [None, "s"])
 
@@ -250,6 +250,66 @@ class DocumentContract(ContractBase):
         store.put_document(ADA, "k", b"2", session=session)
         clock.advance(1)
         assert store.find_document(ADA, "k", session=session) is not None
+
+    @SCOPES
+    def test_documents_are_listed_from_a_key_on_so_many_in_either_order(
+        self, store: Store, clock: Clock, session: str | None
+    ) -> None:
+        grow(store)
+        for key in ("a", "b/1", "b/2", "b/3", "b/\U0010ffff", "b0", "c"):
+            store.put_document(ADA, key, key.encode(), session=session)
+        store.put_document(ADA, "b/0", b"", session=session, expires_in_s=0.5)
+        clock.advance(1)
+
+        def keys(**asked: Any) -> list[str]:
+            found = store.list_documents(ADA, "b/", session=session, **asked)
+            assert all(it.value == it.key.encode() for it in found)
+            return [it.key for it in found]
+
+        assert keys(limit=2) == ["b/1", "b/2"]
+        assert keys(limit=2, after="b/1") == ["b/2", "b/3"]
+        assert keys(after="b/2") == ["b/3", "b/\U0010ffff"]
+        assert keys(after="b/25") == ["b/3", "b/\U0010ffff"]
+        assert keys(after="a", limit=1) == ["b/1"]
+        assert keys(after="c") == []
+        assert keys(reverse=True, limit=2) == ["b/\U0010ffff", "b/3"]
+        assert keys(reverse=True, after="b/3") == ["b/2", "b/1"]
+        assert keys(reverse=True, after="b/1") == []
+        assert keys(reverse=True, after="c", limit=1) == ["b/\U0010ffff"]
+        assert keys(reverse=True, after="a") == []
+
+    @SCOPES
+    def test_documents_are_listed_without_their_values(
+        self, store: Store, session: str | None
+    ) -> None:
+        grow(store)
+        put = store.put_document(ADA, "k", b"large", session=session)
+        found = store.list_documents(ADA, session=session, values=False)
+        assert found == [replace(put, value=b"")]
+        assert store.find_document(ADA, "k", session=session) == put
+
+    @SCOPES
+    def test_documents_are_deleted_by_prefix(
+        self, store: Store, clock: Clock, session: str | None
+    ) -> None:
+        grow(store)
+        store.put_document(ADA, "a/1", b"", session=session, expires_in_s=0.5)
+        for key in ("a", "a/2", "a/3", "a0"):
+            store.put_document(ADA, key, b"", session=session)
+        clock.advance(1)
+        assert store.delete_documents(ADA, "a/", session=session) == 2
+        assert [it.key for it in store.list_documents(ADA, session=session)] == ["a", "a0"]
+        assert store.delete_documents(ADA, "a/", session=session) == 0
+        assert store.delete_documents(ADA, "", session=session) == 2
+        assert store.list_documents(ADA, session=session) == []
+
+    def test_pins_that_are_deleted_by_prefix_are_counted_no_more(self, store: Store) -> None:
+        grow(store, *"123", tokens=10)
+        store.add_overlay(ADA, "s", cover("1", "2", tokens=1))
+        store.put_document(ADA, "pins", b'["1"]', session="s")
+        assert (record_of(store)).context_tokens == 21
+        assert store.delete_documents(ADA, "pin", session="s") == 1
+        assert (record_of(store)).context_tokens == 11
 
     @SCOPES
     def test_documents_are_listed_by_prefix_and_in_order(

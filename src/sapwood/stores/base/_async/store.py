@@ -37,6 +37,7 @@ from ....model import (
 )
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack, pack_all
+from ....rules.key_range import KeyRange
 from ....rules.query import parse
 from ....rules.tokens import estimate_text
 from ....store._async.admin import AsyncStoreAdmin
@@ -336,12 +337,29 @@ class AsyncBaseStore(AsyncStore):
             lambda unit: unit.documents.delete(owner, session, key, expected_version)
         )
 
+    async def delete_documents(self, owner: str, prefix: str, *, session: str | None = None) -> int:
+        check.documents(owner, session, prefix)
+        return await self._runner.write(
+            lambda unit: unit.documents.delete_prefix(owner, session, prefix)
+        )
+
     async def list_documents(
-        self, owner: str, prefix: str = "", *, session: str | None = None
+        self,
+        owner: str,
+        prefix: str = "",
+        *,
+        session: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+        reverse: bool = False,
+        values: bool = True,
     ) -> list[Document]:
         check.documents(owner, session, prefix)
+        check.given(check.name, after, "after")
+        check.whole(limit, "limit", 1)
+        asked = KeyRange(prefix, after, limit, bool(reverse))
         return await self._runner.read(
-            lambda unit: unit.documents.list_prefix(owner, session, prefix)
+            lambda unit: unit.documents.list_range(owner, session, asked, bool(values))
         )
 
     async def search(self, owner: str, search: Search) -> Hits:

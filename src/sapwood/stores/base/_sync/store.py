@@ -39,6 +39,7 @@ from ....model import (
 )
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack, pack_all
+from ....rules.key_range import KeyRange
 from ....rules.query import parse
 from ....rules.tokens import estimate_text
 from ....store._sync.admin import StoreAdmin
@@ -328,11 +329,28 @@ class BaseStore(Store):
             lambda unit: unit.documents.delete(owner, session, key, expected_version)
         )
 
+    def delete_documents(self, owner: str, prefix: str, *, session: str | None = None) -> int:
+        check.documents(owner, session, prefix)
+        return self._runner.write(lambda unit: unit.documents.delete_prefix(owner, session, prefix))
+
     def list_documents(
-        self, owner: str, prefix: str = "", *, session: str | None = None
+        self,
+        owner: str,
+        prefix: str = "",
+        *,
+        session: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+        reverse: bool = False,
+        values: bool = True,
     ) -> list[Document]:
         check.documents(owner, session, prefix)
-        return self._runner.read(lambda unit: unit.documents.list_prefix(owner, session, prefix))
+        check.given(check.name, after, "after")
+        check.whole(limit, "limit", 1)
+        asked = KeyRange(prefix, after, limit, bool(reverse))
+        return self._runner.read(
+            lambda unit: unit.documents.list_range(owner, session, asked, bool(values))
+        )
 
     def search(self, owner: str, search: Search) -> Hits:
         check.owner(owner)

@@ -40,6 +40,7 @@ from ....model import (
     UsageTotal,
 )
 from ....rules.codec import Packed
+from ....rules.key_range import KeyRange
 from ....rules.query import Query
 from ..append_request import Request
 from ..extras import DocumentWrite, Extras
@@ -149,7 +150,11 @@ class DocumentWork(Protocol):
         self, owner: str, session: str | None, key: str, expected_version: int | None
     ) -> bool: ...
     @abstractmethod
-    def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]: ...
+    def delete_prefix(self, owner: str, session: str | None, prefix: str) -> int: ...
+    @abstractmethod
+    def list_range(
+        self, owner: str, session: str | None, asked: KeyRange, values: bool
+    ) -> list[Document]: ...
 
 
 class SearchWork(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....rules.key_range import KeyRange
 from ...base.extras import DocumentWrite
 from ...relational._async.documents import AsyncDocumentStatements
 from ...relational.rows import DOCUMENT_KEY, DocumentScope, Row, SessionRow
@@ -23,10 +24,12 @@ _RENEW = (
     f" RETURNING {_COLUMNS}"
 )
 _DELETE = "DELETE FROM {s}.document WHERE tree = %s AND session = %s AND key = %s"
-_LIST = (
-    f"SELECT {_COLUMNS} FROM {{s}}.document WHERE tree = %s AND session = %s"
-    " AND starts_with(key, %s) AND (expires_at IS NULL OR expires_at > %s) ORDER BY key"
+_IN_RANGE = (
+    " FROM {s}.document WHERE tree = %s AND session = %s AND key >= %s"
+    " AND (%s::boolean OR key > %s) AND key < %s AND (expires_at IS NULL OR expires_at > %s)"
+    " ORDER BY key"
 )
+_WITHOUT_VALUES = "version, key, updated_at, expires_at, ''::bytea, inherit"
 
 
 class AsyncPostgresDocumentStatements(AsyncDocumentStatements[AsyncTx]):
@@ -65,5 +68,11 @@ class AsyncPostgresDocumentStatements(AsyncDocumentStatements[AsyncTx]):
     async def delete(self, scope: DocumentScope, found: Row) -> None:
         await self._tx.run(_DELETE, (*scope, found[DOCUMENT_KEY]))
 
-    async def list_prefix(self, scope: DocumentScope, prefix: str, now: int) -> list[Row]:
-        return await self._tx.rows(_LIST, (*scope, prefix, now))
+    async def list_range(
+        self, scope: DocumentScope, asked: KeyRange, now: int, values: bool
+    ) -> list[Row]:
+        low, is_included, high = asked.bounds()
+        columns = _COLUMNS if values else _WITHOUT_VALUES
+        text = f"SELECT {columns}{_IN_RANGE}{' DESC' if asked.reverse else ''} LIMIT %s"
+        args = (*scope, low, is_included, low, high, now, asked.limit)
+        return await self._tx.rows(text, args)

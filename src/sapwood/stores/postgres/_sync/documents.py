@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from ....rules.key_range import KeyRange
 from ...base.extras import DocumentWrite
 from ...relational._sync.documents import DocumentStatements
 from ...relational.rows import DOCUMENT_KEY, DocumentScope, Row, SessionRow
@@ -25,10 +26,12 @@ _RENEW = (
     f" RETURNING {_COLUMNS}"
 )
 _DELETE = "DELETE FROM {s}.document WHERE tree = %s AND session = %s AND key = %s"
-_LIST = (
-    f"SELECT {_COLUMNS} FROM {{s}}.document WHERE tree = %s AND session = %s"
-    " AND starts_with(key, %s) AND (expires_at IS NULL OR expires_at > %s) ORDER BY key"
+_IN_RANGE = (
+    " FROM {s}.document WHERE tree = %s AND session = %s AND key >= %s"
+    " AND (%s::boolean OR key > %s) AND key < %s AND (expires_at IS NULL OR expires_at > %s)"
+    " ORDER BY key"
 )
+_WITHOUT_VALUES = "version, key, updated_at, expires_at, ''::bytea, inherit"
 
 
 class PostgresDocumentStatements(DocumentStatements[Tx]):
@@ -67,5 +70,11 @@ class PostgresDocumentStatements(DocumentStatements[Tx]):
     def delete(self, scope: DocumentScope, found: Row) -> None:
         self._tx.run(_DELETE, (*scope, found[DOCUMENT_KEY]))
 
-    def list_prefix(self, scope: DocumentScope, prefix: str, now: int) -> list[Row]:
-        return self._tx.rows(_LIST, (*scope, prefix, now))
+    def list_range(
+        self, scope: DocumentScope, asked: KeyRange, now: int, values: bool
+    ) -> list[Row]:
+        low, is_included, high = asked.bounds()
+        columns = _COLUMNS if values else _WITHOUT_VALUES
+        text = f"SELECT {columns}{_IN_RANGE}{' DESC' if asked.reverse else ''} LIMIT %s"
+        args = (*scope, low, is_included, low, high, now, asked.limit)
+        return self._tx.rows(text, args)

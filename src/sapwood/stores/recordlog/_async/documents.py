@@ -8,6 +8,7 @@ from typing import TypeVar
 from ....calls import AsyncAnswer
 from ....errors import StoreCorruptError
 from ....model import Document
+from ....rules.key_range import KeyRange
 from ...base.extras import DocumentWrite, Extras
 from ...base.refusals import renewed_until
 from ..documents import document_of, document_work, is_expired, refuse_stale
@@ -15,7 +16,7 @@ from ..errors import BehindError
 from ..extras import extra_works, refuse_lost, versions_of
 from ..log_documents import LogEntry, LogKey, record_key, value_key
 from ..record import value_in
-from ..state import KeptDocument, LogState
+from ..state import LogState
 from ..work import DropDocument, RenewDocument, combined
 from .logs import AsyncLogs, AsyncLogSubject, Decision, again
 
@@ -32,16 +33,28 @@ class AsyncLogDocuments(AsyncLogSubject):
         found = await self._read(owner, session, lambda kept: [key] if key in kept else [])
         return found[0] if found else None
 
-    async def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]:
-        return await self._read(
-            owner, session, lambda kept: sorted(it for it in kept if it.startswith(prefix))
-        )
+    async def list_range(
+        self, owner: str, session: str | None, asked: KeyRange, values: bool
+    ) -> list[Document]:
+        return await self._read(owner, session, asked.of, values)
+
+    async def delete_prefix(self, owner: str, session: str | None, prefix: str) -> int:
+        """Delete documents by the beginning of their keys."""
+
+        async def decide(state: LogState) -> Decision[int]:
+            now, keys = await self._logs.now(), KeyRange(prefix).of(state.documents)
+            lasting = sum(not is_expired(state.documents[key], now) for key in keys)
+            return combined([DropDocument(key) for key in keys]), lasting
+
+        _, count = await self._change(owner, session, decide)
+        return count
 
     async def _read(
         self,
         owner: str,
         session: str | None,
-        wanted: Callable[[dict[str, KeptDocument]], list[str]],
+        wanted: Callable[[list[str]], list[str]],
+        with_values: bool = True,
     ) -> list[Document]:
         async def attempt() -> list[Document]:
             if session is None:
@@ -50,8 +63,10 @@ class AsyncLogDocuments(AsyncLogSubject):
                 state = await self._logs.current(owner, session)
             now = await self._logs.now()
             kept = state.documents
-            live = [key for key in wanted(kept) if not is_expired(kept[key], now)]
-            values = await values_of(self._logs, state, live)
+            live = wanted([key for key, it in kept.items() if not is_expired(it, now)])
+            values = [b""] * len(live)
+            if with_values:
+                values = await values_of(self._logs, state, live)
             return [document_of(key, kept[key], it) for key, it in zip(live, values, strict=True)]
 
         return await again(attempt)

@@ -10,6 +10,7 @@ from typing import TypeVar
 from ....calls import Answer
 from ....errors import StoreCorruptError
 from ....model import Document
+from ....rules.key_range import KeyRange
 from ...base.extras import DocumentWrite, Extras
 from ...base.refusals import renewed_until
 from ..documents import document_of, document_work, is_expired, refuse_stale
@@ -17,7 +18,7 @@ from ..errors import BehindError
 from ..extras import extra_works, refuse_lost, versions_of
 from ..log_documents import LogEntry, LogKey, record_key, value_key
 from ..record import value_in
-from ..state import KeptDocument, LogState
+from ..state import LogState
 from ..work import DropDocument, RenewDocument, combined
 from .logs import Decision, Logs, LogSubject, again
 
@@ -34,16 +35,28 @@ class LogDocuments(LogSubject):
         found = self._read(owner, session, lambda kept: [key] if key in kept else [])
         return found[0] if found else None
 
-    def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]:
-        return self._read(
-            owner, session, lambda kept: sorted(it for it in kept if it.startswith(prefix))
-        )
+    def list_range(
+        self, owner: str, session: str | None, asked: KeyRange, values: bool
+    ) -> list[Document]:
+        return self._read(owner, session, asked.of, values)
+
+    def delete_prefix(self, owner: str, session: str | None, prefix: str) -> int:
+        """Delete documents by the beginning of their keys."""
+
+        def decide(state: LogState) -> Decision[int]:
+            now, keys = self._logs.now(), KeyRange(prefix).of(state.documents)
+            lasting = sum(not is_expired(state.documents[key], now) for key in keys)
+            return combined([DropDocument(key) for key in keys]), lasting
+
+        _, count = self._change(owner, session, decide)
+        return count
 
     def _read(
         self,
         owner: str,
         session: str | None,
-        wanted: Callable[[dict[str, KeptDocument]], list[str]],
+        wanted: Callable[[list[str]], list[str]],
+        with_values: bool = True,
     ) -> list[Document]:
         def attempt() -> list[Document]:
             if session is None:
@@ -52,8 +65,10 @@ class LogDocuments(LogSubject):
                 state = self._logs.current(owner, session)
             now = self._logs.now()
             kept = state.documents
-            live = [key for key in wanted(kept) if not is_expired(kept[key], now)]
-            values = values_of(self._logs, state, live)
+            live = wanted([key for key, it in kept.items() if not is_expired(it, now)])
+            values = [b""] * len(live)
+            if with_values:
+                values = values_of(self._logs, state, live)
             return [document_of(key, kept[key], it) for key, it in zip(live, values, strict=True)]
 
         return again(attempt)

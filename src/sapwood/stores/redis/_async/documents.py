@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from ....model import Document
+from ....rules.key_range import KeyRange
 from ...base.extras import DocumentWrite, Extras
 from ...base.refusals import renewed_until
 from ..rows import document_of, encode_document, is_expired
@@ -37,14 +38,24 @@ class AsyncRedisDocuments(AsyncRedisWork):
         document = stored.get(key)
         return None if document is None or is_expired(document, now) else document
 
-    async def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]:
+    async def list_range(
+        self, owner: str, session: str | None, asked: KeyRange, values: bool
+    ) -> list[Document]:
         """List documents by key."""
         now, stored = await self._read(owner, session, "")
-        return [
-            document
-            for key, document in sorted(stored.items())
-            if key.startswith(prefix) and not is_expired(document, now)
-        ]
+        lasting = {key: it for key, it in stored.items() if not is_expired(it, now)}
+        found = [lasting[key] for key in asked.of(lasting)]
+        return found if values else [replace(it, value=b"") for it in found]
+
+    async def delete_prefix(self, owner: str, session: str | None, prefix: str) -> int:
+        """Delete documents by the beginning of their keys."""
+        slot = await self._slot(owner, session, prefix or "any")
+        now, stored = await self._read(owner, session, "")
+        keys = KeyRange(prefix).of(stored)
+        if keys:
+            name = PINS if PINS in keys else ""
+            await self._apply(owner, name, slot, ("HDEL", slot.key, *keys))
+        return sum(not is_expired(stored[key], now) for key in keys)
 
     async def _read(
         self, owner: str, session: str | None, key: str

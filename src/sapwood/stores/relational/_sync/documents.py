@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from ....calls import Answer
 from ....model import Document, Fence
+from ....rules.key_range import KeyRange
 from ...base.extras import DocumentWrite, Extras
 from ...base.refusals import lease_lost, renewed_until, stale_document
 from ..rows import (
     DOCUMENT_EXPIRES_AT,
+    DOCUMENT_KEY,
     DOCUMENT_VERSION,
     PINS_KEY,
     DocumentScope,
@@ -27,6 +29,10 @@ from .lookup import LookupStatements, get_session
 
 if TYPE_CHECKING:
     from .dialect import Dialect
+
+
+ALWAYS = -1
+"""Before all times: nothing had expired by then."""
 
 
 class DocumentStatements(SubjectStatements[T]):
@@ -63,8 +69,13 @@ class DocumentStatements(SubjectStatements[T]):
         """Delete a document that was found."""
 
     @abstractmethod
-    def list_prefix(self, scope: DocumentScope, prefix: str, now: int) -> list[Row]:
-        """Return the documents that have not expired, in the order of their keys' bytes."""
+    def list_range(
+        self, scope: DocumentScope, asked: KeyRange, now: int, values: bool
+    ) -> list[Row]:
+        """Return documents that have not expired by a time, those asked for, in order.
+
+        Without values, each has an empty one.
+        """
 
     def document_of(self, row: Row) -> Document:
         """Return the document of a row; a damaged one is `StoreCorruptError`."""
@@ -160,12 +171,27 @@ class RelationalDocuments:
         self._renew_if_pins(row, key)
         return not self._is_expired(found)
 
-    def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]:
+    def delete_prefix(self, owner: str, session: str | None, prefix: str) -> int:
+        """Delete documents by the beginning of their keys."""
+        statements = self._dialect.documents
+        scope, row = self._place(owner, session)
+        now = self._dialect.now()
+        found = statements.list_range(scope, KeyRange(prefix), ALWAYS, values=False)
+        for it in found:
+            statements.delete(scope, it)
+            self._renew_if_pins(row, it[DOCUMENT_KEY])
+        expiries = [it[DOCUMENT_EXPIRES_AT] for it in found]
+        return sum(at is None or at > now for at in expiries)
+
+    def list_range(
+        self, owner: str, session: str | None, asked: KeyRange, values: bool
+    ) -> list[Document]:
         """List documents by key."""
         statements = self._dialect.documents
         scope, _ = self._place(owner, session)
-        rows = statements.list_prefix(scope, prefix, self._dialect.now())
-        return [statements.document_of(row) for row in rows]
+        rows = statements.list_range(scope, asked, self._dialect.now(), values)
+        make = statements.document_of if values else document_of
+        return [make(row) for row in rows]
 
     def _place(
         self, owner: str, session: str | None, *, is_put: bool = False

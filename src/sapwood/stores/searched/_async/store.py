@@ -94,6 +94,7 @@ class AsyncDelegatingStore(AsyncStore):
     put_documents = PassedCall(AsyncStore.put_documents)
     renew_document = PassedCall(AsyncStore.renew_document)
     delete_document = PassedCall(AsyncStore.delete_document)
+    delete_documents = PassedCall(AsyncStore.delete_documents)
     list_documents = PassedCall(AsyncStore.list_documents)
     search = PassedCall(AsyncStore.search)
     add_usage = PassedCall(AsyncStore.add_usage)

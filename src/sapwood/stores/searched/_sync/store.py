@@ -96,6 +96,7 @@ class DelegatingStore(Store):
     put_documents = PassedCall(Store.put_documents)
     renew_document = PassedCall(Store.renew_document)
     delete_document = PassedCall(Store.delete_document)
+    delete_documents = PassedCall(Store.delete_documents)
     list_documents = PassedCall(Store.list_documents)
     search = PassedCall(Store.search)
     add_usage = PassedCall(Store.add_usage)
