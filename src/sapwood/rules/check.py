@@ -259,11 +259,21 @@ def document_changes(changes: Sequence[DocumentChange], max_bytes: int) -> None:
         if isinstance(change, DocumentPut):
             document_value(change.value, max_bytes)
             session_expiry(change.expires_in_s, change.key)
-            instance(change.inherit, bool, f"{what}.inherit")
+            inheritance(change.inherit, "a session's", change.key)
     keys = [change.key for change in changes]
     if len(set(keys)) < len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
         raise UsageError(f"document {twice!r} is given twice in one call", path="documents")
+
+
+def inheritance(inherit: bool, session: str | None, key: str) -> None:
+    """Check whether forks get a copy of a document."""
+    instance(inherit, bool, "inherit")
+    if session is not None and key == PINS and not inherit:
+        # A fork shows, and counts, what its source does.
+        raise UsageError(
+            f"the document {PINS!r} of a session is inherited by its forks", path="inherit"
+        )
 
 
 def renewal(expected: int, seconds: float, session: str | None, key: str) -> int:

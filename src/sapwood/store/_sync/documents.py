@@ -36,8 +36,8 @@ class DocumentCalls(ABC):
 
         An `expected_version` of 0 means that it must not be there, or be expired by the store's
         clock; any other must be the stored one, expired or not, unless `finish_deletions` removed
-        it, a day or more after it expired. A session's `pins` cannot expire. Raises
-        `StaleVersionError`.
+        it, a day or more after it expired. A session's `pins` cannot expire, and are inherited.
+        Raises `StaleVersionError`.
         """
 
     @abstractmethod

@@ -40,7 +40,7 @@ def checked_extras(
     max_bytes: int,
 ) -> Extras:
     """Check what comes along with a write; what is wrong is a `UsageError` that says where."""
-    if fence is None and expected_version is None and not documents and patch is None:
+    if fence is None and expected_version is None and documents == () and patch is None:
         return NO_EXTRAS
     check.version(expected_version)
     if patch is not None:

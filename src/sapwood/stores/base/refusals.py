@@ -166,10 +166,10 @@ def message_deleted(id: str) -> ConflictError:
 
 
 def changed_since() -> ConflictError:
-    """Return the error for a range of which something was changed after it was read."""
+    """Return the error for what was made from messages that were changed after they were read."""
     return ConflictError(
-        "a message of the range was edited or deleted since the snapshot: "
-        "read the history again and make a new summary"
+        "a message that this was made from was edited or deleted since the snapshot: "
+        "read the history again, then decide"
     )
 
 

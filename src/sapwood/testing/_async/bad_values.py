@@ -174,6 +174,11 @@ WRONG_CALLS: dict[str, AsyncCall] = {
     ),
     "extra with a surrogate": lambda s, o, n: s.append(o, n, [say("x", extra={"k": SURROGATE})]),
     "documents as one": lambda s, o, n: s.append(o, n, [say("x")], documents=_any(PUT)),
+    "no documents at all": lambda s, o, n: s.append(o, n, [say("x")], documents=_any(None)),
+    "documents as a dict": lambda s, o, n: s.put_documents(o, n, _any({})),
+    "pins of its own": lambda s, o, n: s.put_documents(
+        o, n, [DocumentPut(key="pins", value=b"[]", inherit=False)]
+    ),
     "a document as a pair": lambda s, o, n: s.append(
         o, n, [say("x")], documents=_any([("k", b"")])
     ),

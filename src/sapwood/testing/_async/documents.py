@@ -140,11 +140,14 @@ class AsyncDocumentContract(AsyncContractBase):
         )
         assert new.version > put.version
 
-    async def test_pins_cannot_expire(self, store: AsyncStore) -> None:
+    async def test_pins_cannot_expire_and_are_inherited(self, store: AsyncStore) -> None:
         await grow(store, "m1")
         with pytest.raises(UsageError) as caught:
             await store.put_document(ADA, "pins", b'["m1"]', session="s", expires_in_s=60)
         assert caught.value.path == "expires_in_s"
+        with pytest.raises(UsageError) as caught:
+            await store.put_document(ADA, "pins", b'["m1"]', session="s", inherit=False)
+        assert caught.value.path == "inherit"
         assert await store.find_document(ADA, "pins", session="s") is None
         await store.put_document(ADA, "pins", b"any", expires_in_s=60)
 

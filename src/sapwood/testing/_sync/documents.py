@@ -136,11 +136,14 @@ class DocumentContract(ContractBase):
         )
         assert new.version > put.version
 
-    def test_pins_cannot_expire(self, store: Store) -> None:
+    def test_pins_cannot_expire_and_are_inherited(self, store: Store) -> None:
         grow(store, "m1")
         with pytest.raises(UsageError) as caught:
             store.put_document(ADA, "pins", b'["m1"]', session="s", expires_in_s=60)
         assert caught.value.path == "expires_in_s"
+        with pytest.raises(UsageError) as caught:
+            store.put_document(ADA, "pins", b'["m1"]', session="s", inherit=False)
+        assert caught.value.path == "inherit"
         assert store.find_document(ADA, "pins", session="s") is None
         store.put_document(ADA, "pins", b"any", expires_in_s=60)
 

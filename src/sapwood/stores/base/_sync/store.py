@@ -283,7 +283,7 @@ class BaseStore(Store):
         check.document(owner, session, key)
         check.document_value(value, self.max_message_bytes)
         check.version(expected_version)
-        check.instance(inherit, bool, "inherit")
+        check.inheritance(inherit, session, key)
         expires_in_us = check.expiry(expires_in_s, session, key)
         new = DocumentWrite(key, value, expected_version, expires_in_us, inherit)
         return self._runner.write(lambda unit: unit.documents.put(owner, session, new))
