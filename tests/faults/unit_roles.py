@@ -67,16 +67,20 @@ class Turn:
     Every unit puts the document `log`, whose versions tell the order in which they were done.
     """
 
-    def __init__(self, store: Store, name: str, told: list[list[Any]]) -> None:
+    def __init__(self, store: Store, name: str, told: list[list[Any]], dice: random.Random) -> None:
         self._store = store
         self._name = name
         self._told = told
+        self._dice = dice
         self._fence = self._take()
 
     def _take(self) -> Fence:
-        """Take the lease, which leaves a message: what comes after that is ours."""
-        name = f"{self._name}.take"
-        lease = DocumentPut(key="lease", value=b"", expected_version=0, expires_in_s=LEASE_S)
+        """Take the lease, which leaves a message: what comes after that is ours.
+
+        Half of the time it is taken from whoever has it, in the middle of what that one writes.
+        """
+        name, at = f"{self._name}.take", self._dice.choice((0, None))
+        lease = DocumentPut(key="lease", value=b"", expected_version=at, expires_in_s=LEASE_S)
         while True:
             try:
                 done = self._store.append(
@@ -88,9 +92,9 @@ class Turn:
                 self._told.append(["take", self._name, name, done.documents["log"]])
                 return Fence(key="lease", version=done.documents["lease"])
 
-    def play(self, dice: random.Random) -> None:
+    def play(self) -> None:
         """Write, wait now and then until somebody else has the lease, and write on."""
-        waits = dice.randrange(WRITES_IN_A_TURN) if dice.random() < 0.6 else None
+        waits = self._dice.choice((*range(WRITES_IN_A_TURN), *(None,) * WRITES_IN_A_TURN))
         for n in range(WRITES_IN_A_TURN):
             if n == waits:
                 self._wait_until_taken()
@@ -101,7 +105,7 @@ class Turn:
                 return
             if n == 1:
                 self._renew()
-        if dice.random() < 0.5:
+        if self._dice.random() < 0.5:
             self._release()
 
     def _write(self, n: int) -> None:
@@ -142,7 +146,7 @@ def hold(store: Store, number: str, rounds: int) -> list[list[Any]]:
     dice = random.Random(number)
     told: list[list[Any]] = []
     for n in range(rounds):
-        Turn(store, f"{number}.{n}", told).play(dice)
+        Turn(store, f"{number}.{n}", told, dice).play()
     return told
 
 
