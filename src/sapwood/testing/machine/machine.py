@@ -33,7 +33,7 @@ class StoreMachine(UnitMachine):
     def begin(self, data: st.DataObject, length: int, often: int) -> None:
         """Begin with a conversation and forks of it, where things are most likely to go wrong."""
         self.create_both(NewSession(id=NAMES[0]))
-        batch = [say(self.draws.fresh(), tokens=n) for n in range(length)]
+        batch = [say(self.draws.fresh(), tokens=n, extra={"n": n}) for n in range(length)]
         own = DocumentPut(key="a", value=b"own", inherit=False)
         everyones = DocumentPut(key="b", value=b"everyone's")
         self.append_both(NAMES[0], batch, along=Along(documents=(own, everyones)))
