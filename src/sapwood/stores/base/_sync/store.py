@@ -11,7 +11,6 @@ from ....model import (
     Appended,
     Changes,
     Deleted,
-    Document,
     DocumentChange,
     Fence,
     Gap,
@@ -39,18 +38,18 @@ from ....model import (
 )
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack, pack_all
-from ....rules.key_range import KeyRange
 from ....rules.query import parse
 from ....rules.tokens import estimate_text
 from ....store._sync.admin import StoreAdmin
 from ....store._sync.contract import Store
 from ..append_request import Request, in_given_order
-from ..extras import DocumentWrite, Extras, checked_extras
+from ..extras import Extras, checked_extras
 from .admin import BaseAdmin
+from .documents import BaseDocuments
 from .runner import Runner
 
 
-class BaseStore(Store):
+class BaseStore(BaseDocuments, Store):
     """A store that does its work in units, by a runner."""
 
     def __init__(
@@ -264,93 +263,6 @@ class BaseStore(Store):
         check.name(overlay, "overlay")
         fences = check.fences(fence)
         return self._runner.write(lambda unit: unit.overlays.undo(owner, session, overlay, fences))
-
-    def find_document(self, owner: str, key: str, *, session: str | None = None) -> Document | None:
-        check.document(owner, session, key)
-        return self._runner.read(lambda unit: unit.documents.find(owner, session, key))
-
-    def put_document(
-        self,
-        owner: str,
-        key: str,
-        value: bytes,
-        *,
-        session: str | None = None,
-        expected_version: int | None = None,
-        expires_in_s: float | None = None,
-        inherit: bool = True,
-    ) -> Document:
-        check.document(owner, session, key)
-        check.document_value(value, self.max_message_bytes)
-        check.version(expected_version)
-        check.inheritance(inherit, session, key)
-        expires_in_us = check.expiry(expires_in_s, session, key)
-        new = DocumentWrite(key, value, expected_version, expires_in_us, inherit)
-        return self._runner.write(lambda unit: unit.documents.put(owner, session, new))
-
-    def put_documents(
-        self,
-        owner: str,
-        session: str,
-        documents: Sequence[DocumentChange],
-        *,
-        fence: Fence | Sequence[Fence] | None = None,
-    ) -> dict[str, int]:
-        check.owner_and_session(owner, session)
-        extras = self._extras(fence, None, documents, None)
-        return self._runner.write(lambda unit: unit.documents.put_all(owner, session, extras))
-
-    def renew_document(
-        self,
-        owner: str,
-        key: str,
-        *,
-        expected_version: int,
-        expires_in_s: float,
-        session: str | None = None,
-    ) -> Document:
-        check.document(owner, session, key)
-        expires_in_us = check.renewal(expected_version, expires_in_s, session, key)
-        return self._runner.write(
-            lambda unit: unit.documents.renew(owner, session, key, expected_version, expires_in_us)
-        )
-
-    def delete_document(
-        self,
-        owner: str,
-        key: str,
-        *,
-        session: str | None = None,
-        expected_version: int | None = None,
-    ) -> bool:
-        check.document(owner, session, key)
-        check.version(expected_version)
-        return self._runner.write(
-            lambda unit: unit.documents.delete(owner, session, key, expected_version)
-        )
-
-    def delete_documents(self, owner: str, prefix: str, *, session: str | None = None) -> int:
-        check.documents(owner, session, prefix)
-        return self._runner.write(lambda unit: unit.documents.delete_prefix(owner, session, prefix))
-
-    def list_documents(
-        self,
-        owner: str,
-        prefix: str = "",
-        *,
-        session: str | None = None,
-        after: str | None = None,
-        limit: int | None = None,
-        reverse: bool = False,
-        values: bool = True,
-    ) -> list[Document]:
-        check.documents(owner, session, prefix)
-        check.given(check.name, after, "after")
-        check.whole(limit, "limit", 1)
-        asked = KeyRange(prefix, after, limit, bool(reverse))
-        return self._runner.read(
-            lambda unit: unit.documents.list_range(owner, session, asked, bool(values))
-        )
 
     def search(self, owner: str, search: Search) -> Hits:
         check.owner(owner)
