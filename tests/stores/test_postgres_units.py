@@ -124,11 +124,12 @@ def stored(parts: int, session: str) -> dict[str, list[dict[str, Any]]]:
 
         [it] = rows("SELECT * FROM {s}.session WHERE id = %s", session)
         found = {"session": [it]}
-        for table in ("profile", "document", "change"):
-            found[table] = rows(f"SELECT * FROM {{s}}.{table} WHERE session = %s", it["number"])
-        for table in ("message", "segment"):
-            found[table] = rows(f"SELECT * FROM {{s}}.{table} WHERE home = %s", it["home"])
-    found["document"].sort(key=lambda row: row["version"])
+        for table, by in (("profile", "session"), ("document", "version"), ("change", "seq")):
+            text = f"SELECT * FROM {{s}}.{table} WHERE session = %s ORDER BY {by}"
+            found[table] = rows(text, it["number"])
+        for table, by in (("message", "pos"), ("segment", "number")):
+            text = f"SELECT * FROM {{s}}.{table} WHERE home = %s ORDER BY {by}"
+            found[table] = rows(text, it["home"])
     for n, row in enumerate(found["document"]):
         row["version"] = n
     return {table: [_in_common(row) for row in rows] for table, rows in found.items()}

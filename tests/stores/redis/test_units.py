@@ -183,14 +183,6 @@ class TestDocuments:
             one.renew_document(ADA, "own", session="s", expected_version=version, expires_in_s=600)
         assert one.statistics(ADA).documents == 2
 
-    def test_pins_that_are_not_inherited_are_shown(self, one: RedisStore) -> None:
-        one.add_overlay(ADA, "s", cover("m1", "m1"))
-        pins = DocumentPut(key="pins", value=b'["m1"]', inherit=False)
-        one.append(ADA, "s", [say("m3")], documents=[pins])
-        [summary, *_] = one.read(ADA, "s", Read()).entries
-        assert [it.id for it in summary.pinned] == ["m1"]  # type: ignore[union-attr]
-        assert one.admin.check() == []
-
     def test_versions_go_up_however_documents_are_written(self, one: RedisStore) -> None:
         put, seen = DocumentPut(key="k", value=b""), list[int]()
         for n in range(3):
