@@ -63,6 +63,28 @@ async def test_an_overlay_made_by_hand_is_no_compaction(chat: AsyncSession) -> N
         await chat.undo_compaction()
 
 
+async def test_a_closed_session_is_not_compacted_and_no_model_is_asked(chat: AsyncSession) -> None:
+    model = Model()
+    messages = await fill(chat, 8)
+    await chat.update_record(closed=True)
+    refused = await chat.compact_with(tight(model)).compact()
+    assert (refused.status, refused.reason) == ("refused", "the session is closed")
+    assert (model.prompts, await shown(chat)) == ([], [it.id for it in messages])
+    await chat.update_record(closed=False)
+    assert (await chat.compact()).status == "done"
+
+
+async def test_a_session_that_is_closed_meanwhile_is_not_compacted(chat: AsyncSession) -> None:
+    async def close_meanwhile(prompt: str) -> str:
+        await chat.update_record(closed=True)
+        return "It was about the harbour."
+
+    messages = await fill(chat, 8)
+    refused = await chat.compact_with(tight(close_meanwhile)).compact()
+    assert (refused.status, refused.reason) == ("refused", "the session is closed")
+    assert await shown(chat) == [it.id for it in messages]
+
+
 async def test_without_a_model_it_is_a_digest(chat: AsyncSession) -> None:
     await chat.append("user", "Please find the boat.")
     await fill(chat, 60)

@@ -65,6 +65,28 @@ def test_an_overlay_made_by_hand_is_no_compaction(chat: Session) -> None:
         chat.undo_compaction()
 
 
+def test_a_closed_session_is_not_compacted_and_no_model_is_asked(chat: Session) -> None:
+    model = Model()
+    messages = fill(chat, 8)
+    chat.update_record(closed=True)
+    refused = chat.compact_with(tight(model)).compact()
+    assert (refused.status, refused.reason) == ("refused", "the session is closed")
+    assert (model.prompts, shown(chat)) == ([], [it.id for it in messages])
+    chat.update_record(closed=False)
+    assert (chat.compact()).status == "done"
+
+
+def test_a_session_that_is_closed_meanwhile_is_not_compacted(chat: Session) -> None:
+    def close_meanwhile(prompt: str) -> str:
+        chat.update_record(closed=True)
+        return "It was about the harbour."
+
+    messages = fill(chat, 8)
+    refused = chat.compact_with(tight(close_meanwhile)).compact()
+    assert (refused.status, refused.reason) == ("refused", "the session is closed")
+    assert shown(chat) == [it.id for it in messages]
+
+
 def test_without_a_model_it_is_a_digest(chat: Session) -> None:
     chat.append("user", "Please find the boat.")
     fill(chat, 60)
