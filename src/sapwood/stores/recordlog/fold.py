@@ -159,6 +159,14 @@ def _without_value(state: LogState, key: str) -> list[tuple[int, int]]:
     return state.litter if kept is None or kept.n < 0 else [*state.litter, (kept.n, 0)]
 
 
+def _created_before(state: LogState, work: PutDocument) -> int | None:
+    """Return when the document that one replaces was first put; an expired one is not there."""
+    kept = state.documents.get(work.key)
+    if kept is None or (kept.expires_us is not None and kept.expires_us <= work.updated_us):
+        return None
+    return kept.updated_us if kept.created_us is None else kept.created_us
+
+
 def _add_usage(state: LogState, work: AddUsage) -> LogState:
     held = state.totals.get(work.model, (0,) * 6)
     summed = tuple(a + b for a, b in zip(held, (1, *work.figures), strict=True))
@@ -216,7 +224,8 @@ def _change_session(state: LogState, work: LogWork) -> LogState:
     match work:
         case PutDocument():
             version, n = version_at(state, state.n), state.n
-            put = KeptDocument(version, n, work.updated_us, work.expires_us, work.inherit)
+            times, created = (work.updated_us, work.expires_us), _created_before(state, work)
+            put = KeptDocument(version, n, *times, work.inherit, created)
             documents = state.documents | {work.key: put}
             return replace(state, documents=documents, litter=_without_value(state, work.key))
         case RenewDocument():

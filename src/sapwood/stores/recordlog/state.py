@@ -69,6 +69,8 @@ class KeptDocument(NamedTuple):
     updated_us: int
     expires_us: int | None
     inherit: bool = True
+    created_us: int | None = None
+    """When it was first put, if it was replaced since."""
 
 
 class BegunFork(NamedTuple):
