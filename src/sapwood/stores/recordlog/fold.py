@@ -35,6 +35,7 @@ from .work import (
     LogWork,
     MoveTip,
     NoteSwept,
+    OpenShelf,
     PutDocument,
     RegisterReader,
     RenewDocument,
@@ -268,7 +269,10 @@ def _change_log(state: LogState, work: LogWork) -> LogState:
         case TrimFeed():
             return replace(state, trimmed=max(state.trimmed, work.n))
         case WipeLog():
-            return LogState(tree=state.tree, log=state.log, n=state.n, trimmed=state.n)
+            kept = LogState(tree=state.tree, log=state.log, k=state.k, shelves=state.shelves)
+            return replace(kept, n=state.n, trimmed=state.n)
+        case OpenShelf():
+            return replace(state, shelves=sorted({*state.shelves, work.number}))
     return state
 
 
@@ -288,7 +292,10 @@ _FOLDS: dict[type, Callable[[LogState, Any], LogState]] = {
         _change_session,
     ),
     **dict.fromkeys(
-        (NoteSwept, WritePage, SkipNumbers, AdvanceFeed, RegisterReader, TrimFeed, WipeLog),
+        (
+            *(NoteSwept, WritePage, SkipNumbers, AdvanceFeed, RegisterReader, TrimFeed),
+            *(OpenShelf, WipeLog),
+        ),
         _change_log,
     ),
 }
