@@ -36,13 +36,21 @@ class AsyncFeedStatements(SubjectStatements[T]):
         through, no further than to so many changes.
         """
 
-    @abstractmethod
     async def has_more(self, owner: int | None, cursor: FeedCursor) -> bool:
         """Whether there is more after what `after` gave, for another call."""
+        return False
+
+    @abstractmethod
+    async def newest(self, owner: int) -> FeedCursor:
+        """Return the cursor behind all that `after` would give, or gave before it was trimmed."""
 
     @abstractmethod
     async def put_reader(self, owner: int, reader: str, cursor: FeedCursor) -> None:
         """Keep how far a reader is."""
+
+    @abstractmethod
+    async def drop_reader(self, owner: int, reader: str) -> bool:
+        """Forget a reader; return whether there was one."""
 
 
 class AsyncRelationalFeed:
@@ -67,6 +75,19 @@ class AsyncRelationalFeed:
                 found.append(change)
         more = await self._statements.has_more(number, cursor)
         return Changes(changes=found, cursor=feed_cursor_text(cursor), more=more)
+
+    async def newest(self, owner: str) -> str:
+        """Return the newest cursor."""
+        number = await self._lookup.find_owner(owner)
+        cursor = self._statements.beginning
+        if number is not None:
+            cursor = await self._statements.newest(number)
+        return feed_cursor_text(cursor)
+
+    async def forget(self, owner: str, reader: str) -> bool:
+        """Let a reader hold nothing back any more."""
+        number = await self._lookup.find_owner(owner)
+        return number is not None and await self._statements.drop_reader(number, reader)
 
     async def register(self, owner: str, reader: str, after: str) -> None:
         """Keep what follows a cursor from being trimmed."""

@@ -38,13 +38,21 @@ class FeedStatements(SubjectStatements[T]):
         through, no further than to so many changes.
         """
 
-    @abstractmethod
     def has_more(self, owner: int | None, cursor: FeedCursor) -> bool:
         """Whether there is more after what `after` gave, for another call."""
+        return False
+
+    @abstractmethod
+    def newest(self, owner: int) -> FeedCursor:
+        """Return the cursor behind all that `after` would give, or gave before it was trimmed."""
 
     @abstractmethod
     def put_reader(self, owner: int, reader: str, cursor: FeedCursor) -> None:
         """Keep how far a reader is."""
+
+    @abstractmethod
+    def drop_reader(self, owner: int, reader: str) -> bool:
+        """Forget a reader; return whether there was one."""
 
 
 class RelationalFeed:
@@ -69,6 +77,19 @@ class RelationalFeed:
                 found.append(change)
         more = self._statements.has_more(number, cursor)
         return Changes(changes=found, cursor=feed_cursor_text(cursor), more=more)
+
+    def newest(self, owner: str) -> str:
+        """Return the newest cursor."""
+        number = self._lookup.find_owner(owner)
+        cursor = self._statements.beginning
+        if number is not None:
+            cursor = self._statements.newest(number)
+        return feed_cursor_text(cursor)
+
+    def forget(self, owner: str, reader: str) -> bool:
+        """Let a reader hold nothing back any more."""
+        number = self._lookup.find_owner(owner)
+        return number is not None and self._statements.drop_reader(number, reader)
 
     def register(self, owner: str, reader: str, after: str) -> None:
         """Keep what follows a cursor from being trimmed."""
