@@ -51,14 +51,16 @@ def test_tail_shows_the_last_changes(sap: Command) -> None:
         "assistant: On Monday.",
     ]
     assert done.stderr.startswith("cursor ")
-    assert sap("tail", "--session", "second") == ""
+    [line] = sap("tail", "--session", "second").splitlines()
+    assert line.split("  ")[1:] == ["record", "second ", "active"]
     assert sap("tail", "-n", "0") == ""
 
 
 def test_tail_goes_on_from_a_cursor(sap: Command) -> None:
     changes = [json.loads(line) for line in sap("tail", "--json").splitlines()]
-    assert [it["message"] for it in changes] == ["m1", "m2", "m3", "m4", "x4"]
-    assert {it["kind"] for it in changes} == {"append"}
+    said = [it for it in changes if it["kind"] == "append"]
+    assert [it["message"] for it in said] == ["m1", "m2", "m3", "m4", "x4"]
+    assert {it["session"] for it in changes if it["kind"] == "record"} == {"support", "second"}
     assert all(it["cursor"] is not None for it in changes)
     assert sap("tail", "--since", changes[-1]["cursor"]) == ""
     again = sap("tail", "--json", "--since", "").splitlines()

@@ -153,20 +153,21 @@ class RecordFeedContract(ContractBase):
         assert {change.tree for change in told(store, cursor)} == trees["s"]
 
     def test_a_higher_version_replaces_a_lower_one(self, store: Store) -> None:
-        grow(store, "m1")
         seen: list[int] = []
         cursor = ""
-        for work in (
-            None,
-            store.update_message(ADA, "s", say("m1", "new")),
-            store.update_message(ADA, "s", say("m1", "newer")),
-            store.delete_messages(ADA, "s", ["m1"]),
-        ):
-            if work is not None:
-                work
+        for said in ("first", "second", "third", None):
+            if said == "first":
+                grow(store, "m1")
+            elif said is not None:
+                store.update_message(ADA, "s", say("m1", said))
+            else:
+                store.delete_messages(ADA, "s", ["m1"])
             seen += [it.version for it in told(store, cursor) if it.message == "m1"]
             cursor = store.feed_cursor(ADA)
         assert seen == [1, 2, 3, 4]
+        # What was told before is told again as it was, or as it is now.
+        again = [it.version for it in told(store) if it.message == "m1"]
+        assert all(now >= then for now, then in zip(again, seen, strict=True))
 
     def test_the_version_of_a_record_is_never_below_what_a_change_made_it(
         self, store: Store
