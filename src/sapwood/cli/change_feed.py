@@ -99,9 +99,9 @@ class ChangeFeed:
 
     def _write_line(self, change: Change, text: str) -> None:
         kind, output = change.kind.value, self._output
-        place = "" if change.depth is None else f"#{change.depth}"
+        place = "" if change.depth is None else f" #{change.depth}"
         at = local(datetime_of(change.at_us))
-        head = f"{at}  {pad(kind, 6)}  {clean(change.session)} {place}"
+        head = f"{at}  {pad(kind, 6)}  {clean(change.session)}{place}"
         line = shorten(f"{head}  {text}" if text else head, output.width or 300)
         output.line(line.replace(kind, output.style(kind, fg=COLOURS.get(kind)), 1))
 
