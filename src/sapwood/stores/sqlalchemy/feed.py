@@ -2,7 +2,7 @@
 
 An append is found by the number that its message was given; edits, deletions, retired sessions and
 changed records are rows of their own, which follow the newest message that there was. Such a row is
-written under its owner's lock, and read up to a number below which all is committed (see locks.py):
+written under its owner's lock, and read up to numbers below which all is committed (see locks.py):
 so a cursor, a message's number and a row's after it, never passes a change that is yet to come.
 """
 
@@ -67,13 +67,16 @@ def record_changes(
         )
 
 
-def bound_of(tx: Tx, owner: str) -> int:
-    """Wait for an owner's writers; return the number up to which all is committed."""
+def bound_of(tx: Tx, owner: str) -> FeedCursor:
+    """Wait for an owner's writers; return the numbers up to which all is committed.
+
+    They are of messages and of rows; a row that is added later has a higher one than any before.
+    """
     if tx.kind == "sqlite":
         return NO_BOUND
     number = find_owner(tx, owner)
     tx.lock_owner(owner, shared=False)
-    return newest(tx, number)
+    return newest(tx, number), int(tx.value(_newest_row) or 0)
 
 
 class SqlFeedStatements(FeedStatements[Tx]):
@@ -91,7 +94,7 @@ class SqlFeedStatements(FeedStatements[Tx]):
         return is_ahead, cursor < (seq, change)
 
     def after(
-        self, owner: int | None, cursor: FeedCursor, most: int, bound: int
+        self, owner: int | None, cursor: FeedCursor, most: int, bound: FeedCursor
     ) -> Iterator[tuple[FeedCursor, Change | None]]:
         page = self._page(owner, cursor, most, bound)
         yield from page
@@ -100,14 +103,15 @@ class SqlFeedStatements(FeedStatements[Tx]):
             yield from page
 
     def _page(
-        self, owner: int | None, cursor: FeedCursor, most: int, bound: int
+        self, owner: int | None, cursor: FeedCursor, most: int, bound: FeedCursor
     ) -> list[tuple[FeedCursor, Change | None]]:
-        args = {"owner": owner, "seq": cursor[0], "bound": bound, "most": most}
+        last, last_change = bound
+        args = {"owner": owner, "seq": cursor[0], "bound": last, "most": most}
         merged: list[tuple[FeedCursor, Change | None]] = []
         for seq, home, *rest in self._tx.rows(_appended, **args):
             told = None if home is None else change_of(KIND_APPEND, home, *rest)
             merged.append(((seq, 0), told))
-        changed = self._tx.rows(_changed, **args, change=cursor[1])
+        changed = self._tx.rows(_changed, **args, change=cursor[1], last_change=last_change)
         merged += [((row[0], row[1]), _change(row)) for row in changed]
         return sorted(merged, key=lambda it: it[0])[:most]
 
@@ -175,6 +179,11 @@ def _newest(t: Tables) -> Any:
     return select(t.owner.c.trimmed, *numbers).where(t.owner.c.number == bindparam("owner"))
 
 
+def _newest_row(t: Tables) -> Any:
+    """Ask for the newest number of any owner's: that takes a look at one end of the table."""
+    return select(func.max(t.change.c.number))
+
+
 def _newest_change(t: Tables) -> Any:
     c = t.change.c
     return select(func.max(c.number)).where(
@@ -196,14 +205,13 @@ def newest_after(t: Tables) -> Any:
 
 def _standing(t: Tables) -> Any:
     """Ask how far an owner's feed was trimmed, and for its newest numbers, all at once."""
-    o, c = t.owner.c, t.change.c
-    newest_change = select(func.max(c.number)).where(c.owner == bindparam("owner"))
+    o = t.owner.c
     return select(
         o.trimmed,
         o.trimmed_change,
         newest_message(t).scalar_subquery(),
         newest_after(t).scalar_subquery(),
-        newest_change.scalar_subquery(),
+        _newest_row(t).scalar_subquery(),
     ).where(o.number == bindparam("owner"))
 
 
@@ -239,6 +247,7 @@ def _changed(t: Tables) -> Any:
         .where(
             c.owner == bindparam("owner"),
             c.after <= bindparam("bound"),
+            c.number <= bindparam("last_change"),
             or_(c.after > seq, and_(c.after == seq, c.number > bindparam("change"))),
         )
         .order_by(c.after, c.number)

@@ -102,7 +102,7 @@ class SqliteFeedStatements(FeedStatements[Connection]):
         return cursor > (latest_seq(self._tx), 0), cursor[0] < trimmed
 
     def after(
-        self, owner: int | None, cursor: FeedCursor, most: int, bound: int
+        self, owner: int | None, cursor: FeedCursor, most: int, bound: FeedCursor
     ) -> Iterator[tuple[FeedCursor, Change | None]]:
         seq, done = cursor
         for row in self._rows_after(owner, seq, min(most, _PAGE)):

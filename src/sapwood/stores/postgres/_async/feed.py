@@ -110,7 +110,7 @@ class AsyncPostgresFeedStatements(AsyncFeedStatements[AsyncTx]):
         return found or (False, False)
 
     async def after(
-        self, owner: int | None, cursor: FeedCursor, most: int, bound: int
+        self, owner: int | None, cursor: FeedCursor, most: int, bound: FeedCursor
     ) -> list[tuple[FeedCursor, Change | None]]:
         (xid, seq, done), room = cursor, most
         found: list[tuple[FeedCursor, Change | None]] = []

@@ -112,7 +112,7 @@ class PostgresFeedStatements(FeedStatements[Tx]):
         return found or (False, False)
 
     def after(
-        self, owner: int | None, cursor: FeedCursor, most: int, bound: int
+        self, owner: int | None, cursor: FeedCursor, most: int, bound: FeedCursor
     ) -> list[tuple[FeedCursor, Change | None]]:
         (xid, seq, done), room = cursor, most
         found: list[tuple[FeedCursor, Change | None]] = []

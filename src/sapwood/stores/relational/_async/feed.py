@@ -14,7 +14,7 @@ from ..statements import SubjectStatements, T
 if TYPE_CHECKING:
     from .dialect import AsyncDialect
 
-NO_BOUND = 2**62
+NO_BOUND: FeedCursor = (2**62, 2**62)
 
 
 class AsyncFeedStatements(SubjectStatements[T]):
@@ -28,7 +28,7 @@ class AsyncFeedStatements(SubjectStatements[T]):
 
     @abstractmethod
     async def after(
-        self, owner: int | None, cursor: FeedCursor, most: int, bound: int
+        self, owner: int | None, cursor: FeedCursor, most: int, bound: FeedCursor
     ) -> Iterable[tuple[FeedCursor, Change | None]]:
         """Return what follows a cursor, each change with the cursor after it.
 
@@ -60,8 +60,10 @@ class AsyncRelationalFeed:
         self._lookup = dialect.lookup
         self._statements = dialect.feed
 
-    async def changes(self, owner: str, after: str, limit: int, bound: int = NO_BOUND) -> Changes:
-        """Read a page, up to a number below which all is committed, where a store needs one."""
+    async def changes(
+        self, owner: str, after: str, limit: int, bound: FeedCursor = NO_BOUND
+    ) -> Changes:
+        """Read a page, up to numbers below which all is committed, where a store needs them."""
         cursor = read_feed_cursor(after, self._statements.beginning)
         number = await self._lookup.find_owner(owner)
         await self._refuse_lost(number, cursor)

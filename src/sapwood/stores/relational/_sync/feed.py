@@ -16,7 +16,7 @@ from ..statements import SubjectStatements, T
 if TYPE_CHECKING:
     from .dialect import Dialect
 
-NO_BOUND = 2**62
+NO_BOUND: FeedCursor = (2**62, 2**62)
 
 
 class FeedStatements(SubjectStatements[T]):
@@ -30,7 +30,7 @@ class FeedStatements(SubjectStatements[T]):
 
     @abstractmethod
     def after(
-        self, owner: int | None, cursor: FeedCursor, most: int, bound: int
+        self, owner: int | None, cursor: FeedCursor, most: int, bound: FeedCursor
     ) -> Iterable[tuple[FeedCursor, Change | None]]:
         """Return what follows a cursor, each change with the cursor after it.
 
@@ -62,8 +62,8 @@ class RelationalFeed:
         self._lookup = dialect.lookup
         self._statements = dialect.feed
 
-    def changes(self, owner: str, after: str, limit: int, bound: int = NO_BOUND) -> Changes:
-        """Read a page, up to a number below which all is committed, where a store needs one."""
+    def changes(self, owner: str, after: str, limit: int, bound: FeedCursor = NO_BOUND) -> Changes:
+        """Read a page, up to numbers below which all is committed, where a store needs them."""
         cursor = read_feed_cursor(after, self._statements.beginning)
         number = self._lookup.find_owner(owner)
         self._refuse_lost(number, cursor)
