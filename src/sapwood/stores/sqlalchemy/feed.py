@@ -160,16 +160,16 @@ def trim_feed(tx: Tx) -> None:
         tx.run(_PUT_TRIMMED, of_number=owner, trimmed=seq, trimmed_change=last)
 
 
-def _slowest_reader(tx: Tx, owner: int) -> tuple[int, int]:
+def _slowest_reader(tx: Tx, owner: int) -> FeedCursor:
     """Return the cursor of the slowest reader, once those are forgotten that are lost."""
     too_old = tx.rows(_old, owner=owner, before=tx.now() - KEPT_AT_MOST_US)
     last = max((tuple(row) for row in too_old), default=(0, 0))
-    slowest = (NO_BOUND, 0)
+    slowest = NO_BOUND
     for reader, *cursor in tx.rows(_READERS, owner=owner):
         if tuple(cursor) < last:
             tx.run(_DROP_READER, owner=owner, name=reader)
         else:
-            slowest = min(slowest, (cursor[0], cursor[1]))
+            slowest = min(slowest, tuple(cursor))
     return slowest
 
 

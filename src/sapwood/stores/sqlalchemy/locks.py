@@ -2,8 +2,8 @@
 
 Locks are taken in one order: owner, tree, session. An append, or a change of a record, holds its
 owner's shared lock from before it gets its numbers in the change feed until it is committed.
-Whoever reads the feed, or edits or deletes, takes that lock alone for a moment: so every number below
-the newest that it then sees is committed.
+Whoever reads the feed, or edits or deletes, takes that lock alone for a moment: so every number
+below the newest that it then sees is committed.
 """
 
 from __future__ import annotations
