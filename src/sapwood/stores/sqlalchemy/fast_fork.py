@@ -379,7 +379,7 @@ def _tell(t: Tables) -> Any:
         func.coalesce(newest_message(t).scalar_subquery(), zero),
         func.coalesce(newest_after(t).scalar_subquery(), zero),
     )
-    given = bindparam("new_tree"), number(KIND_RECORD), number(1), bindparam("told_at")
-    row = select(o.number, newest, _FORK, *given, bindparam("new_id"))
+    figures: list[Any] = [bindparam("new_tree"), number(KIND_RECORD), number(1)]
+    row = select(o.number, newest, _FORK, *figures, bindparam("told_at"), bindparam("new_id"))
     columns = ["owner", "after", "session", "tree", "kind", "pos", "at", "name"]
     return insert(t.change).from_select(columns, row.where(o.number == bindparam("owner")))
