@@ -50,6 +50,7 @@ from .part import (
 )
 from .record import (
     Change,
+    ChangedOwners,
     ChangeKind,
     Changes,
     Document,
@@ -81,6 +82,7 @@ __all__ = [
     "Appended",
     "Change",
     "ChangeKind",
+    "ChangedOwners",
     "Changes",
     "ClearEvent",
     "CompactEvent",

@@ -7,6 +7,8 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from ..model import (
+    ChangeKind,
+    Changes,
     Entry,
     EntryRef,
     ForkPoint,
@@ -97,6 +99,11 @@ def _written(entry: Entry) -> str:
     if isinstance(entry, Summary):
         return "+".join([f"<{entry.overlay.id}>", *(message.id for message in entry.pinned)])
     return entry.id
+
+
+def ids_told(page: Changes) -> list[str | None]:
+    """Return the ids that a page of the feed tells of; what it tells of records is passed over."""
+    return [it.message for it in page.changes if it.kind is not ChangeKind.RECORD]
 
 
 def ids_of(messages: list[Message] | list[Message | None]) -> list[str | None]:

@@ -32,6 +32,7 @@ from .work import (
     Edit,
     Erase,
     ErasedPlace,
+    ForgetReader,
     LogWork,
     MoveTip,
     NoteSwept,
@@ -256,6 +257,9 @@ def _change_log(state: LogState, work: LogWork) -> LogState:
             return replace(state, seen=state.seen | seen)
         case RegisterReader():
             return replace(state, readers=state.readers | {work.reader: work.n})
+        case ForgetReader():
+            left = {name: n for name, n in state.readers.items() if name != work.reader}
+            return replace(state, readers=left)
         case TrimFeed():
             return replace(state, trimmed=max(state.trimmed, work.n))
         case WipeLog():
@@ -279,7 +283,10 @@ _FOLDS: dict[type, Callable[[LogState, Any], LogState]] = {
         _change_session,
     ),
     **dict.fromkeys(
-        (NoteSwept, WritePage, SkipNumbers, AdvanceFeed, RegisterReader, TrimFeed, WipeLog),
+        (
+            *(NoteSwept, WritePage, SkipNumbers, WipeLog),
+            *(AdvanceFeed, RegisterReader, ForgetReader, TrimFeed),
+        ),
         _change_log,
     ),
 }

@@ -34,14 +34,14 @@ FeedCursor = tuple[int, ...]
 """The numbers after which a reader goes on; how many there are is a store's own."""
 
 PINS_KEY = "pins"
-KEPT_AT_LEAST_US = 24 * 3600 * 1_000_000
-"""How long a change is kept, whoever has seen it."""
 CHANGE_KINDS = {
     1: ChangeKind.APPEND,
     2: ChangeKind.UPDATE,
     3: ChangeKind.DELETE,
     4: ChangeKind.RETIRE,
+    8: ChangeKind.RECORD,
 }
+KIND_APPEND, KIND_UPDATE, KIND_DELETE, KIND_RETIRE, KIND_RECORD = CHANGE_KINDS
 
 # A message: pos, home, id, role, tokens, version, created_at, body; maybe more.
 POS, HOME, ID, ROLE, TOKENS, VERSION, CREATED_AT, BODY = range(8)
@@ -334,12 +334,29 @@ def feed_cursor_text(cursor: FeedCursor) -> str:
     return ".".join(map(str, cursor))
 
 
-def change_of(kind: int, session: str, id: str, pos: int, at: int) -> Change:
+def change_of(
+    kind: int, session: str, id: str, tree: int, pos: int, version: int, at: int
+) -> Change:
     """Return the change of a message."""
-    depth = pos & MAX_DEPTH
-    return Change(kind=CHANGE_KINDS[kind], session=session, message=id, depth=depth, at_us=at)
+    return Change(
+        kind=CHANGE_KINDS[kind],
+        session=session,
+        message=id,
+        tree=str(tree),
+        position=public(pos),
+        version=version,
+        at_us=at,
+    )
 
 
-def retirement(session: str, at: int) -> Change:
-    """Return the change that takes all of a session's messages out of use."""
-    return Change(kind=ChangeKind.RETIRE, session=session, message=None, depth=None, at_us=at)
+def record_change_of(kind: int, session: str, tree: int | None, version: int, at: int) -> Change:
+    """Return the change of a session's record; one that is retired may be told without its tree."""
+    return Change(
+        kind=CHANGE_KINDS[kind],
+        session=session,
+        message=None,
+        tree="" if tree is None else str(tree),
+        position=None,
+        version=version,
+        at_us=at,
+    )

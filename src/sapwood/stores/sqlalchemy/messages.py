@@ -22,6 +22,8 @@ from ..relational.position import (
 )
 from ..relational.rows import (
     BODY,
+    KIND_DELETE,
+    KIND_UPDATE,
     TOKENS,
     HasRoom,
     HomeNames,
@@ -32,7 +34,7 @@ from ..relational.rows import (
     taken,
 )
 from ..relational.walk import covering, inherited_follower, on_path, parent_pos
-from .feed import KIND_DELETE, KIND_UPDATE, record_changes
+from .feed import record_changes
 from .lookup import id_at, in_parts, rows_at
 from .quick_read import NO_LIMIT, from_the_beginning, from_the_end, latest_edit, positions_in
 from .sums import context_at, is_edited, leave_to_sum, renew_context

@@ -20,6 +20,9 @@ from ..relational.position import (
 )
 from ..relational.rows import (
     BODY,
+    KIND_APPEND,
+    KIND_DELETE,
+    KIND_UPDATE,
     POS,
     HasRoom,
     HomeNames,
@@ -32,7 +35,7 @@ from ..relational.rows import (
 from ..relational.walk import covering, inherited_follower, on_path, parent_pos
 from .checksum import checksum
 from .connection import Connection
-from .feed import KIND_APPEND, KIND_DELETE, KIND_UPDATE, latest_seq, note_erasure, record_change
+from .feed import latest_seq, note_erasure, record_change
 from .lookup import id_at, missing_message
 from .rows import MESSAGE_COLUMNS, before_change, message_of, refuse_if_changed
 from .standing import leave_to_sum, put_standing
@@ -234,7 +237,7 @@ class SqliteMessageStatements(MessageStatements[Connection]):
         now, number = self._tx.clock(), KIND_UPDATE if kind is ChangeKind.UPDATE else KIND_DELETE
         is_followed = False
         for pos, delta in deltas.items():
-            record_change(self._tx, session, number, pos, pos, now)
+            record_change(self._tx, session, number, pos, pos, now, tree=session.tree)
             is_followed = self._keep_sum(session, pos, delta)
             if delta:
                 leave_to_sum(self._tx, session, pos, is_followed)

@@ -25,9 +25,9 @@ from ..base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
 from ..relational._sync.dialect import Dialect
 from ..relational._sync.lookup import get_session
 from ..relational.position import public, unpack_place, whole_segment
-from ..relational.rows import POS, SessionRow
+from ..relational.rows import KIND_APPEND, KIND_UPDATE, POS, SessionRow
 from .connection import Connection
-from .feed import KIND_APPEND, KIND_COVER, KIND_UPDATE
+from .feed import KIND_COVER
 from .index.file import FeedPlace, IndexFailedError, read_place
 from .index.follower import SUMMARY_HOME, home_token, join_ranges
 from .index.reader import Candidate, IndexReader, Question

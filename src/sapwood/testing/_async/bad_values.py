@@ -211,6 +211,8 @@ WRONG_CALLS: dict[str, AsyncCall] = {
     "a merge that is a list": lambda s, o, n: s.update_session(o, n, SessionPatch(merge=_any([]))),
     "a feed of 0": lambda s, o, n: s.changes(o, limit=0),
     "a cursor that is a number": lambda s, o, n: s.changes(o, after=_any(0)),
+    "changed owners of 0": lambda s, o, n: s.admin.changed_owners(limit=0),
+    "changed owners after a number": lambda s, o, n: s.admin.changed_owners(_any(0)),
 }
 
 

@@ -14,6 +14,11 @@ from .documents import AsyncDocumentContract
 from .durability import AsyncDurableContract
 from .edges import AsyncEdgeContract
 from .feed import AsyncFeedContract
+from .feed_records import (
+    AsyncChangedOwnersContract,
+    AsyncFeedReaderContract,
+    AsyncRecordFeedContract,
+)
 from .forks import AsyncDetachedForkContract, AsyncForkContract
 from .known import AsyncKnownContract
 from .listing import AsyncListingContract
@@ -79,6 +84,9 @@ class AsyncStoreContract(
     AsyncUsageContract,
     AsyncStatisticsContract,
     AsyncFeedContract,
+    AsyncRecordFeedContract,
+    AsyncFeedReaderContract,
+    AsyncChangedOwnersContract,
     AsyncSessionDeletionContract,
     AsyncClearContract,
     AsyncOwnerContract,

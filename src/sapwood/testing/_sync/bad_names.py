@@ -141,6 +141,8 @@ class BadNameContract(ContractBase):
             "list": lambda s, o, n: s.list_sessions(o, SessionQuery()),
             "statistics": lambda s, o, n: s.statistics(o),
             "changes": lambda s, o, n: s.changes(o),
+            "feed cursor": lambda s, o, n: s.feed_cursor(o),
+            "forget reader": lambda s, o, n: s.forget_reader(o, "r"),
             "erase": lambda s, o, n: s.erase_owner(o),
             "document": lambda s, o, n: s.put_document(o, "k", b""),
         }

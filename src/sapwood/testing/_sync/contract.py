@@ -16,6 +16,11 @@ from .documents import DocumentContract
 from .durability import DurableContract
 from .edges import EdgeContract
 from .feed import FeedContract
+from .feed_records import (
+    ChangedOwnersContract,
+    FeedReaderContract,
+    RecordFeedContract,
+)
 from .forks import DetachedForkContract, ForkContract
 from .known import KnownContract
 from .listing import ListingContract
@@ -81,6 +86,9 @@ class StoreContract(
     UsageContract,
     StatisticsContract,
     FeedContract,
+    RecordFeedContract,
+    FeedReaderContract,
+    ChangedOwnersContract,
     SessionDeletionContract,
     ClearContract,
     OwnerContract,

@@ -306,6 +306,15 @@ class AsyncBaseStore(AsyncBaseDocuments, AsyncStore):
             await self._runner.write(lambda unit: unit.feed.register(owner, name, after))
         return await self._runner.read(lambda unit: unit.feed.changes(owner, after, limit))
 
+    async def feed_cursor(self, owner: str) -> str:
+        check.owner(owner)
+        return await self._runner.read(lambda unit: unit.feed.newest(owner))
+
+    async def forget_reader(self, owner: str, reader: str) -> bool:
+        check.owner(owner)
+        check.name(reader, "reader")
+        return await self._runner.write(lambda unit: unit.feed.forget(owner, reader))
+
     async def finish_deletions(self) -> None:
         await self._runner.finish_deletions()
 

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from ....model import (
     Appended,
+    ChangedOwners,
     Changes,
     Deleted,
     Document,
@@ -181,7 +182,11 @@ class AsyncFeedWork(Protocol):
     @abstractmethod
     async def changes(self, owner: str, after: str, limit: int) -> Changes: ...
     @abstractmethod
+    async def newest(self, owner: str) -> str: ...
+    @abstractmethod
     async def register(self, owner: str, reader: str, after: str) -> None: ...
+    @abstractmethod
+    async def forget(self, owner: str, reader: str) -> bool: ...
 
 
 class AsyncAdminWork(Protocol):
@@ -195,6 +200,8 @@ class AsyncAdminWork(Protocol):
     async def check(self) -> list[Problem]: ...
     @abstractmethod
     async def owners(self) -> list[str]: ...
+    @abstractmethod
+    async def changed_owners(self, after: str, limit: int) -> ChangedOwners: ...
 
 
 class AsyncUnit(Protocol):

@@ -298,6 +298,15 @@ class BaseStore(BaseDocuments, Store):
             self._runner.write(lambda unit: unit.feed.register(owner, name, after))
         return self._runner.read(lambda unit: unit.feed.changes(owner, after, limit))
 
+    def feed_cursor(self, owner: str) -> str:
+        check.owner(owner)
+        return self._runner.read(lambda unit: unit.feed.newest(owner))
+
+    def forget_reader(self, owner: str, reader: str) -> bool:
+        check.owner(owner)
+        check.name(reader, "reader")
+        return self._runner.write(lambda unit: unit.feed.forget(owner, reader))
+
     def finish_deletions(self) -> None:
         self._runner.finish_deletions()
 

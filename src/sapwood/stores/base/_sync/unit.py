@@ -13,6 +13,7 @@ from typing import Protocol
 
 from ....model import (
     Appended,
+    ChangedOwners,
     Changes,
     Deleted,
     Document,
@@ -181,7 +182,11 @@ class FeedWork(Protocol):
     @abstractmethod
     def changes(self, owner: str, after: str, limit: int) -> Changes: ...
     @abstractmethod
+    def newest(self, owner: str) -> str: ...
+    @abstractmethod
     def register(self, owner: str, reader: str, after: str) -> None: ...
+    @abstractmethod
+    def forget(self, owner: str, reader: str) -> bool: ...
 
 
 class AdminWork(Protocol):
@@ -195,6 +200,8 @@ class AdminWork(Protocol):
     def check(self) -> list[Problem]: ...
     @abstractmethod
     def owners(self) -> list[str]: ...
+    @abstractmethod
+    def changed_owners(self, after: str, limit: int) -> ChangedOwners: ...
 
 
 class Unit(Protocol):

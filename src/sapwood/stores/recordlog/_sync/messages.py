@@ -261,7 +261,14 @@ class LogMessages(LogSubject):
                 return None, Deleted(ids=[], quoting_overlays=[])
             quoting = quoting_overlays(self._logs, view, [row.place for row in doomed])
             spots = [
-                ErasedPlace(to_wire(it.place, state.log), it.n, it.original, it.id) for it in doomed
+                ErasedPlace(
+                    to_wire(it.place, state.log),
+                    it.n,
+                    it.original,
+                    it.id,
+                    version=it.version + 1,
+                )
+                for it in doomed
             ]
             told = Deleted(ids=[row.id for row in doomed], quoting_overlays=quoting)
             return Erase(self._logs.now(), spots), told

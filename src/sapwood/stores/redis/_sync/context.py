@@ -212,6 +212,10 @@ class RedisContext:
         key = self.key(look.tree, f"s:{session or look.row.id}")
         return ("HSET", key, *flat_pairs(changes))
 
+    def tell(self, tree: str, session: str, version: int, now: int) -> RedisCommand:
+        """Return the command that tells the feed of a session's record, made or changed."""
+        return ("RPUSH", self.key(tree, "f"), f"C {now}/{version} {session}")
+
     def forget_context_sums(self, look: Look) -> list[RedisCommand]:
         """Return the commands after which the sums of all sessions are worked out anew."""
         return [self.change(look, {"c": ""}, session) for session in look.sessions.values()]

@@ -92,7 +92,8 @@ class RedisMessages(RedisWork):
         commands: list[RedisCommand] = []
         for place in places.values():
             head, _ = split_entry(place.entry)
-            entry = head._replace(role="", tokens=0).with_body(b"")
+            erased = head._replace(role="", tokens=0, version=head.version + 1)
+            entry = erased.with_body(b"")
             commands += self._replace(look, place, head, entry, GONE)
             at = f"D {place.segment} {place.depth} {look.now} {session}"
             commands.append(("RPUSH", context.key(look.tree, "f"), at))

@@ -149,7 +149,7 @@ local function can_come(along, row, version)
 end
 
 -- Write what comes along; gives the versions that the record and the documents have then.
-local function write_along(along, row, tree, version)
+local function write_along(along, row, session, tree, version)
   if not along.writes then return version, '0' end
   if along.is_patch then
     version = whole(version + 1)
@@ -157,6 +157,7 @@ local function write_along(along, row, tree, version)
     for name, value in pairs(along.fields) do call('HSET', row.key, name, value) end
     -- Where attributes were called data, they are replaced, too.
     if along.fields.attributes then call('HDEL', row.key, 'data') end
+    call('RPUSH', stem .. 'f', 'C ' .. now .. '/' .. version .. ' ' .. session)
   end
   local written = text(call('HINCRBY', tree, 'v', 1))
   for _, it in ipairs(along.documents) do
@@ -259,7 +260,7 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
   local answer = 'ok\31' .. target .. '\31' .. first .. '\31' .. now .. '\31' .. context .. '\31'
     .. deadline .. '\31'
   if not along then return answer .. f[10] .. '\31' .. f[11] end
-  local version, written = write_along(along, row, tree, f[10])
+  local version, written = write_along(along, row, session, tree, f[10])
   return answer .. version .. '\31' .. f[11] .. '\31' .. written
 end
 

@@ -11,6 +11,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from ....errors import StoreError, StoreUnavailableError
 from ....model import (
+    ChangedOwners,
     Fence,
     Health,
     Hits,
@@ -102,6 +103,8 @@ class AsyncDelegatingStore(AsyncStore):
     total_owner_usage = PassedCall(AsyncStore.total_owner_usage)
     statistics = PassedCall(AsyncStore.statistics)
     changes = PassedCall(AsyncStore.changes)
+    feed_cursor = PassedCall(AsyncStore.feed_cursor)
+    forget_reader = PassedCall(AsyncStore.forget_reader)
     finish_deletions = PassedCall(AsyncStore.finish_deletions)
     erase_owner = PassedCall(AsyncStore.erase_owner)
     aclose = PassedCall(AsyncStore.aclose)
@@ -276,3 +279,6 @@ class AsyncSearchedAdmin(AsyncStoreAdmin):
 
     async def list_owners(self) -> list[str]:
         return await self._store.admin.list_owners()
+
+    async def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
+        return await self._store.admin.changed_owners(after, limit)

@@ -1,0 +1,6 @@
+-- The feed. It is read and trimmed for each owner by itself; the sequence's number is that of the
+-- last change that was trimmed of any. The tree is told where no message's home does.
+ALTER TABLE owner ADD COLUMN trimmed INTEGER NOT NULL DEFAULT 0;
+UPDATE owner SET trimmed = (SELECT value FROM sequence WHERE name = 'trimmed');
+ALTER TABLE change ADD COLUMN tree INTEGER;
+CREATE INDEX change_by_owner ON change (owner);
