@@ -18,10 +18,10 @@ from sapwood.errors import (
 )
 from sapwood.model import NewSession, Read, Search, SessionPatch, SessionQuery
 from sapwood.stores.recordlog import record
-from sapwood.stores.recordlog._sync.documents import DOCUMENTS
 from sapwood.stores.recordlog._sync.feed import FEED
 from sapwood.stores.recordlog.log_documents import LogDocument, LogKey, LogKind, key_of, owner_log
 from sapwood.stores.recordlog.record import decode_record, encode_record, open_record
+from sapwood.stores.recordlog.shelves import DOCUMENTS
 from sapwood.stores.recordlog.work import Append
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, fork_of, ids_told, say, shown

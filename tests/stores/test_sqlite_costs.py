@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import apsw
 import pytest
@@ -312,3 +312,22 @@ def test_the_usage_of_an_owner_costs_the_same_with_many_sessions(store: SqliteSt
         return steps(store, lambda: store.total_owner_usage(owner))
 
     assert cost(300) == cost(10) > 0
+
+
+@pytest.mark.parametrize("session", [None, "s"])
+def test_a_page_of_documents_costs_the_same_among_many(
+    store: SqliteStore, session: str | None
+) -> None:
+    grow(store, "s", 1)
+
+    def cost() -> int:
+        asked: dict[str, Any] = {"session": session, "after": "k/0030", "limit": 10}
+        assert len(store.list_documents(ADA, "k/", **asked)) == 10
+        return steps(store, lambda: store.list_documents(ADA, "k/", **asked))
+
+    costs: list[int] = []
+    for count in (60, 3_000):
+        for n in range(count):
+            store.put_document(ADA, f"k/{n:04}", b"", session=session)
+        costs.append(cost())
+    assert costs[0] == costs[1] > 0

@@ -17,6 +17,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     value: bytes
     version: int
     updated_us: int
+    created_us: int
+    """When it was first put since it was last not there; a replacement and a copy keep it."""
     expires_us: int | None
     inherit: bool = True
     """Whether forks of its session get a copy of it."""

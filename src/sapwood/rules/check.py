@@ -30,7 +30,7 @@ from ..model import (
     Usage,
 )
 from .codec import encode_json, refuse_json
-from .ids import check_name, check_time
+from .ids import check_key, check_name, check_time
 from .tokens import MAX_TOKENS
 
 MAX_PAGE = 10_000
@@ -42,6 +42,7 @@ PINS = "pins"
 MAX_EXPIRY_S = 10**10  # three centuries: the end is a date that Python can say
 
 name = check_name
+key = check_key
 
 
 def owner(value: str) -> None:
@@ -227,14 +228,14 @@ def document(owner: str, session: str | None, key: str) -> None:
     """Check which document is meant."""
     name(owner, "owner")
     given(name, session, "session")
-    name(key, "key")
+    check_key(key, "key")
 
 
 def documents(owner: str, session: str | None, prefix: str) -> None:
     """Check which documents are meant; an empty prefix means all."""
     document(owner, session, "any")
     if prefix != "":
-        name(prefix, "prefix")
+        check_key(prefix, "prefix")
 
 
 def document_value(value: bytes, max_bytes: int) -> None:
@@ -254,7 +255,7 @@ def document_changes(changes: Sequence[DocumentChange], max_bytes: int) -> None:
                 f"{what} is a {type(change).__name__}: give a DocumentPut or a DocumentDelete",
                 path=what,
             )
-        name(change.key, f"{what}.key")
+        check_key(change.key, f"{what}.key")
         version(change.expected_version)
         if isinstance(change, DocumentPut):
             document_value(change.value, max_bytes)
@@ -376,5 +377,5 @@ def fences(value: Fence | Sequence[Fence] | None) -> tuple[Fence, ...]:
 
 def _fence(value: Fence, what: str) -> None:
     instance(value, Fence, what)
-    name(value.key, f"{what}.key")
+    check_key(value.key, f"{what}.key")
     count(value.version, f"{what}.version", 0)

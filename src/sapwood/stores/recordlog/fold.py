@@ -36,6 +36,7 @@ from .work import (
     LogWork,
     MoveTip,
     NoteSwept,
+    OpenShelf,
     PutDocument,
     RegisterReader,
     RenewDocument,
@@ -160,6 +161,14 @@ def _without_value(state: LogState, key: str) -> list[tuple[int, int]]:
     return state.litter if kept is None or kept.n < 0 else [*state.litter, (kept.n, 0)]
 
 
+def _created_before(state: LogState, work: PutDocument) -> int | None:
+    """Return when the document that one replaces was first put; an expired one is not there."""
+    kept = state.documents.get(work.key)
+    if kept is None or (kept.expires_us is not None and kept.expires_us <= work.updated_us):
+        return None
+    return kept.updated_us if kept.created_us is None else kept.created_us
+
+
 def _add_usage(state: LogState, work: AddUsage) -> LogState:
     held = state.totals.get(work.model, (0,) * 6)
     summed = tuple(a + b for a, b in zip(held, (1, *work.figures), strict=True))
@@ -217,7 +226,8 @@ def _change_session(state: LogState, work: LogWork) -> LogState:
     match work:
         case PutDocument():
             version, n = version_at(state, state.n), state.n
-            put = KeptDocument(version, n, work.updated_us, work.expires_us, work.inherit)
+            times, created = (work.updated_us, work.expires_us), _created_before(state, work)
+            put = KeptDocument(version, n, *times, work.inherit, created)
             documents = state.documents | {work.key: put}
             return replace(state, documents=documents, litter=_without_value(state, work.key))
         case RenewDocument():
@@ -263,7 +273,10 @@ def _change_log(state: LogState, work: LogWork) -> LogState:
         case TrimFeed():
             return replace(state, trimmed=max(state.trimmed, work.n))
         case WipeLog():
-            return LogState(tree=state.tree, log=state.log, n=state.n, trimmed=state.n)
+            kept = LogState(tree=state.tree, log=state.log, k=state.k, shelves=state.shelves)
+            return replace(kept, n=state.n, trimmed=state.n)
+        case OpenShelf():
+            return replace(state, shelves=sorted({*state.shelves, work.number}))
     return state
 
 
@@ -284,7 +297,7 @@ _FOLDS: dict[type, Callable[[LogState, Any], LogState]] = {
     ),
     **dict.fromkeys(
         (
-            *(NoteSwept, WritePage, SkipNumbers, WipeLog),
+            *(NoteSwept, WritePage, SkipNumbers, OpenShelf, WipeLog),
             *(AdvanceFeed, RegisterReader, ForgetReader, TrimFeed),
         ),
         _change_log,

@@ -290,6 +290,12 @@ class TrimFeed(msgspec.Struct, frozen=True, array_like=True, tag="trim"):
     n: int
 
 
+class OpenShelf(msgspec.Struct, frozen=True, array_like=True, tag="shelf"):
+    """Of an owner's documents, there are some on a shelf from now on."""
+
+    number: int
+
+
 class WipeLog(msgspec.Struct, frozen=True, array_like=True, tag="wipe"):
     """All that an owner's log has is gone."""
 
@@ -316,6 +322,7 @@ LogWork = (
     | RegisterReader
     | ForgetReader
     | TrimFeed
+    | OpenShelf
     | WipeLog
 )
 

@@ -317,7 +317,9 @@ def is_expired(document: Document, now: int) -> bool:
 def encode_document(document: Document) -> bytes:
     """Encode a document; one that forks do not take is marked."""
     expires = "" if document.expires_us is None else document.expires_us
-    head = f"{document.version} {document.updated_us} {expires}{own_mark(document.inherit)}\n"
+    created = "" if document.created_us == document.updated_us else f" {document.created_us}"
+    own = own_mark(document.inherit)
+    head = f"{document.version} {document.updated_us} {expires}{created}{own}\n"
     return head.encode() + document.value
 
 
@@ -329,7 +331,8 @@ def own_mark(inherit: bool) -> str:
 def document_of(key: str, stored: bytes) -> Document:
     """Make a document of what is stored."""
     head, _, value = stored.partition(b"\n")
-    version, updated, expires, *_ = head.decode().split(" ")
+    version, updated, expires, *rest = head.decode().split(" ")
+    created = next((it for it in rest if it.isdigit()), updated)
     return Document(
         key=key,
         value=value,
@@ -337,6 +340,7 @@ def document_of(key: str, stored: bytes) -> Document:
         updated_us=int(updated),
         expires_us=int(expires) if expires else None,
         inherit=not head.endswith(_OWN.encode()),
+        created_us=int(created),
     )
 
 

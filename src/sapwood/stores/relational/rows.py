@@ -51,8 +51,10 @@ CONTEXT_IN_RECORD, TITLE_IN_RECORD, TAGS_IN_RECORD = 4, 9, 11
 # An overlay: number, id, first, last, tokens, covered_tokens, created_by, created_at, metadata,
 # summary; maybe more.
 OVERLAY_NUMBER, OVERLAY_ID, OVERLAY_FIRST, OVERLAY_LAST, OVERLAY_TOKENS = range(5)
-# A document: version, key, updated_at, expires_at, value, inherit; maybe more.
+# A document: version, key, updated_at, expires_at, value, inherit, created_at; maybe more. The last
+# is None where it was not replaced since it was first put.
 DOCUMENT_VERSION, DOCUMENT_KEY, DOCUMENT_UPDATED_AT, DOCUMENT_EXPIRES_AT, DOCUMENT_VALUE = range(5)
+DOCUMENT_CREATED_AT = 6
 
 
 class SessionRow(NamedTuple):
@@ -231,7 +233,7 @@ def summary_text(summary: bytes, id: str) -> str:
 
 def document_of(row: Row) -> Document:
     """Return the document of a row."""
-    version, key, updated_at, expires_at, value, inherit = row
+    version, key, updated_at, expires_at, value, inherit, created_at = row
     return Document(
         key=key,
         value=value,
@@ -239,7 +241,22 @@ def document_of(row: Row) -> Document:
         updated_us=updated_at,
         expires_us=expires_at,
         inherit=bool(inherit),
+        created_us=updated_at if created_at is None else created_at,
     )
+
+
+def created_before(replaced: Row | None, now: int) -> int | None:
+    """Return when a document was first put that is replaced; None when one begins by this put.
+
+    One that has expired is not there any more.
+    """
+    if replaced is None:
+        return None
+    expires_at, created_at = replaced[DOCUMENT_EXPIRES_AT], replaced[DOCUMENT_CREATED_AT]
+    if expires_at is not None and expires_at <= now:
+        return None
+    at: int = replaced[DOCUMENT_UPDATED_AT] if created_at is None else created_at
+    return at
 
 
 def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> SessionRecord:

@@ -337,7 +337,8 @@ def _write(t: Tables, count: int) -> Compound:
     session |= dict.fromkeys(("ends", "running", "messages", "overlays", "closed"), number(0))
     session |= dict.fromkeys(("created_at", "active_at"), bindparam("now"))
     profile: dict[str, Any] = {key: bindparam(f"new_{key}") for key in Profile._fields}
-    documents = select(d.owner, _FORK, d.key, d.updated_at, null(), d.value, d.inherit).where(
+    copied = (d.key, d.updated_at, d.value, d.inherit, d.created_at)
+    documents = select(d.owner, _FORK, *copied).where(
         d.owner == bindparam("new_owner"),
         d.session == source,
         d.expires_at.is_(None),
@@ -349,7 +350,7 @@ def _write(t: Tables, count: int) -> Compound:
     overlays = select(_FORK, f.last, f.width, f.overlay).where(
         f.session == source, _is_within(f.last, count)
     )
-    kept = ["owner", "session", "key", "updated_at", "expires_at", "value", "inherit"]
+    kept = ["owner", "session", *(it.key for it in copied)]
     return Compound(
         _WRITE,
         [

@@ -17,8 +17,8 @@ from .rows import MESSAGE_COLUMNS, missing_overlay, refuse_if_changed
 # The first columns of an overlay, without its text.
 _IN_FORCE = "SELECT overlay, NULL, first_depth, last FROM in_force WHERE session = ?"
 _COPY_DOCUMENTS = (
-    "INSERT INTO document (owner, session, key, updated_at, expires_at, value, checksum)"
-    " SELECT owner, ?, key, updated_at, NULL, value, checksum FROM document"
+    "INSERT INTO document (owner, session, key, updated_at, value, checksum, created_at)"
+    " SELECT owner, ?, key, updated_at, value, checksum, created_at FROM document"
     " WHERE owner = ? AND session = ? AND expires_at IS NULL AND inherit"
 )
 _COPY_MESSAGES = (

@@ -9,9 +9,11 @@ import pytest
 
 from ...errors import UsageError
 from ...model import (
+    DocumentPut,
     Edge,
     EdgeKind,
     EntryRef,
+    Fence,
     ForkPoint,
     NewMessage,
     NewOverlay,
@@ -72,15 +74,28 @@ PLACES: dict[str, Placed] = {
     "overlay.first": lambda bad: lambda s, o, n: s.add_overlay(o, n, _covering(bad, "o1")),
     "overlay.last": lambda bad: lambda s, o, n: s.add_overlay(o, n, _covering("m1", bad)),
     "undo": lambda bad: lambda s, o, n: s.undo_overlay(o, n, bad),
+    "usage.id": lambda bad: lambda s, o, n: s.add_usage(o, n, Usage(id=bad)),
+}
+"""The places that must have a name."""
+
+KEY_PLACES: dict[str, Placed] = {
     "find_document": lambda bad: lambda s, o, n: s.find_document(o, bad, session=n),
     "put_document": lambda bad: lambda s, o, n: s.put_document(o, bad, b"", session=n),
     "renew_document": lambda bad: (
         lambda s, o, n: s.renew_document(o, bad, expected_version=1, expires_in_s=60, session=n)
     ),
     "delete_document": lambda bad: lambda s, o, n: s.delete_document(o, bad, session=n),
-    "usage.id": lambda bad: lambda s, o, n: s.add_usage(o, n, Usage(id=bad)),
+    "list_documents.after": lambda bad: (
+        lambda s, o, n: s.list_documents(o, session=n, after="" if bad is None else bad)
+    ),
+    "put_documents": lambda bad: (
+        lambda s, o, n: s.put_documents(o, n, [DocumentPut(key=bad, value=b"")])
+    ),
+    "fence": lambda bad: (
+        lambda s, o, n: s.append(o, n, [say("x")], fence=Fence(key=bad, version=1))
+    ),
 }
-"""The places that must have a name."""
+"""The places that must have the key of a document."""
 
 OPTIONAL_PLACES: dict[str, Placed] = {
     "append.id": lambda bad: lambda s, o, n: s.append(o, n, [say("x"), _message(id=bad)]),
@@ -129,6 +144,19 @@ class AsyncBadNameContract(AsyncContractBase):
         await furnish(store)
         value = bad_arguments.NAMES[bad]
         places = PLACES if value is None else {**PLACES, **OPTIONAL_PLACES}
+        await refuses(store, {n: place(value) for n, place in places.items()}, ADA, "s")
+
+    @pytest.mark.parametrize("bad", sorted(bad_arguments.KEYS))
+    async def test_rule_15_a_bad_key_is_refused_everywhere(
+        self, store: AsyncStore, bad: str
+    ) -> None:
+        await furnish(store)
+        value = bad_arguments.KEYS[bad]
+        places = dict(KEY_PLACES)
+        if value not in ("", None):
+            # An empty prefix means all.
+            places["list"] = lambda bad: lambda s, o, n: s.list_documents(o, bad, session=n)
+            places["delete"] = lambda bad: lambda s, o, n: s.delete_documents(o, bad, session=n)
         await refuses(store, {n: place(value) for n, place in places.items()}, ADA, "s")
 
     @pytest.mark.parametrize("bad", sorted(bad_arguments.NAMES))

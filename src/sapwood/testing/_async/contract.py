@@ -10,6 +10,7 @@ from .batches import AsyncBatchContract
 from .closed import AsyncClosedContract, AsyncExtraContract
 from .concurrency import AsyncConcurrencyContract
 from .deletion import AsyncClearContract, AsyncSessionDeletionContract
+from .document_map import AsyncDocumentMapContract
 from .documents import AsyncDocumentContract
 from .durability import AsyncDurableContract
 from .edges import AsyncEdgeContract
@@ -66,6 +67,7 @@ class AsyncStoreContract(
     AsyncSnapshotContract,
     AsyncLeaseContract,
     AsyncDocumentContract,
+    AsyncDocumentMapContract,
     AsyncUnitContract,
     AsyncKnownContract,
     AsyncFenceContract,

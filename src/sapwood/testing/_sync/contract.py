@@ -12,6 +12,7 @@ from .batches import BatchContract
 from .closed import ClosedContract, ExtraContract
 from .concurrency import ConcurrencyContract
 from .deletion import ClearContract, SessionDeletionContract
+from .document_map import DocumentMapContract
 from .documents import DocumentContract
 from .durability import DurableContract
 from .edges import EdgeContract
@@ -68,6 +69,7 @@ class StoreContract(
     SnapshotContract,
     LeaseContract,
     DocumentContract,
+    DocumentMapContract,
     UnitContract,
     KnownContract,
     FenceContract,

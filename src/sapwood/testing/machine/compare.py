@@ -160,9 +160,9 @@ class Comparison:
     def documents(self, documents: Sequence[Document], now_us: int) -> None:
         """Compare the documents that have not expired, by key."""
         kept = self._session.documents
-        told = [(it.key, it.value, it.expires_us) for it in documents]
+        told = [(it.key, it.value, it.created_us, it.expires_us) for it in documents]
         assert told == [
-            (key, kept[key].value, kept[key].expires_us)
+            (key, kept[key].value, kept[key].created_us, kept[key].expires_us)
             for key in sorted(kept)
             if not kept[key].is_expired(now_us)
         ]

@@ -134,6 +134,23 @@ class UnitMachine(MachineBase):
         elif done is not None:
             assert done[1] == is_there
 
+    @rule(data=st.data(), prefix=st.sampled_from(["", *KEYS, "p"]))
+    def delete_documents(self, data: st.DataObject, prefix: str) -> None:
+        session = self.draws.session(data)
+        found, now_us = self.oracle.sessions.get(session), self.clock()
+        kept = found.documents.items() if found else ()
+        lasting = [it for key, it in kept if key.startswith(prefix) and not it.is_expired(now_us)]
+        if len(prefix) == 0 and not self.draws.rarely(data, "all documents"):
+            return
+        done = self.do(
+            "delete_documents",
+            prefix,
+            session=session,
+            expect=lambda: self.oracle.delete_documents(session, prefix),
+        )
+        if done is not None:
+            assert done[1] == len(lasting)
+
     @precondition(lambda self: any(s.expiring for s in self.oracle.sessions.values()))
     @rule(data=st.data(), seconds=st.sampled_from([1, 2_000]))
     def renew_document(self, data: st.DataObject, seconds: int) -> None:

@@ -176,6 +176,12 @@ class Oracle(OracleOverlays):
         write(found, along, now_us)
         return found
 
+    def delete_documents(self, session: str, prefix: str) -> None:
+        """Delete documents by the beginning of their keys."""
+        found = self.get(session)
+        kept = found.documents.items()
+        found.documents = {key: it for key, it in kept if not key.startswith(prefix)}
+
     def renew(self, session: str, key: str, version: int, expires_us: int) -> Session:
         """Let a document expire later, or when it does."""
         found = self.get(session)

@@ -62,8 +62,9 @@ _WRITE = (
     " CASE WHEN %(has_origin)s THEN %(origin)s ELSE o.source END, %(end_reason)s"
     " FROM {s}.profile o CROSS JOIN claimed c"
     " WHERE o.tree = %(tree)s AND o.session = %(source)s RETURNING p.*),"
-    " documents AS (INSERT INTO {s}.document (tree, session, key, version, updated_at, value)"
-    " SELECT d.tree, c.number, d.key, nextval('{s}.document_version'), d.updated_at, d.value"
+    " documents AS (INSERT INTO {s}.document (tree, session, key, version, updated_at, value,"
+    " created_at) SELECT d.tree, c.number, d.key, nextval('{s}.document_version'), d.updated_at,"
+    " d.value, d.created_at"
     " FROM {s}.document d CROSS JOIN claimed c"
     " WHERE d.tree = %(tree)s AND d.session = %(source)s AND d.expires_at IS NULL"
     " AND d.inherit),"
@@ -88,8 +89,8 @@ _TAKE_OVER = (
     f" FROM {{s}}.in_force f{_IN_FORCE} RETURNING 1) SELECT count(*) FROM taken"
 )
 _COPY_DOCUMENTS = (
-    "INSERT INTO {s}.document (tree, session, key, version, updated_at, value)"
-    " SELECT %s, %s, key, nextval('{s}.document_version'), updated_at, value"
+    "INSERT INTO {s}.document (tree, session, key, version, updated_at, value, created_at)"
+    " SELECT %s, %s, key, nextval('{s}.document_version'), updated_at, value, created_at"
     " FROM {s}.document WHERE tree = %s AND session = %s AND expires_at IS NULL"
     " AND inherit"
 )

@@ -13,6 +13,9 @@ CREATE INDEX change_by_transaction ON {s}.change USING brin (xid)
     WITH (pages_per_range = 16, autosummarize = on);
 CREATE INDEX owner_by_trimmed ON {s}.owner (trimmed_xid);
 
+-- Documents. When one was first put; NULL: when it was put last, and not replaced since.
+ALTER TABLE {s}.document ADD COLUMN created_at bigint;
+
 -- The same as `append` with what comes along: fences and the record's version, which have to be
 -- these; documents, deleted where there is no value; and a patch of the record, of which `patched`
 -- names the columns. Gives no position, and writes nothing, also when one of these does not hold.
@@ -69,7 +72,9 @@ BEGIN
                 now_us + doc.expire_in_us, doc.value, doc.inherit)
             ON CONFLICT (tree, session, key) DO UPDATE SET version = excluded.version,
                 updated_at = excluded.updated_at, expires_at = excluded.expires_at,
-                value = excluded.value, inherit = excluded.inherit
+                value = excluded.value, inherit = excluded.inherit,
+                created_at = CASE WHEN d.expires_at <= now_us THEN NULL
+                    ELSE coalesce(d.created_at, d.updated_at) END
             RETURNING d.version INTO made;
         END IF;
         versions := versions || made;

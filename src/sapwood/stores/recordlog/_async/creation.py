@@ -158,7 +158,7 @@ def _dressed(born: LogState, source: LogState, new: NewSession) -> LogState:
 
 
 async def _copy_documents(logs: AsyncLogs, source: LogState, born: LogState) -> None:
-    values = await values_of(logs, source, list(born.documents))
+    values = await values_of(logs, [(source, key) for key in born.documents])
     copies = [
         document_at(value_key(born.tree, born.log, *copy), value)
         for copy, value in zip(born.copies, values, strict=True)

@@ -57,7 +57,7 @@ async def _find_pins(logs: AsyncLogs, view: LogView, *, strict: bool = False) ->
     kept = view.own.documents.get(PINS)
     if kept is None or is_expired(kept, await logs.now()):
         return []
-    [value] = await values_of(logs, view.own, [PINS])
+    [value] = await values_of(logs, [(view.own, PINS)])
     try:
         ids = _pinned_ids(value, view.own.session)
     except StoreCorruptError:

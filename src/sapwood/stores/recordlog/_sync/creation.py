@@ -158,7 +158,7 @@ def _dressed(born: LogState, source: LogState, new: NewSession) -> LogState:
 
 
 def _copy_documents(logs: Logs, source: LogState, born: LogState) -> None:
-    values = values_of(logs, source, list(born.documents))
+    values = values_of(logs, [(source, key) for key in born.documents])
     copies = [
         document_at(value_key(born.tree, born.log, *copy), value)
         for copy, value in zip(born.copies, values, strict=True)

@@ -59,7 +59,7 @@ def _find_pins(logs: Logs, view: LogView, *, strict: bool = False) -> list[LogRo
     kept = view.own.documents.get(PINS)
     if kept is None or is_expired(kept, logs.now()):
         return []
-    [value] = values_of(logs, view.own, [PINS])
+    [value] = values_of(logs, [(view.own, PINS)])
     try:
         ids = _pinned_ids(value, view.own.session)
     except StoreCorruptError:

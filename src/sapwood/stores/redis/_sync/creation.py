@@ -201,7 +201,7 @@ def put_documents(
     key = context.key(tree, f"k:{number}")
     found = [document_of(name.decode(), stored) for name, stored in documents.items()]
     copies = [replace(it, version=version) for it in found if it.inherit and it.expires_us is None]
-    return [("HSET", key, it.key, encode_document(it)) for it in copies]
+    return [("put", key, it.key, encode_document(it)) for it in copies]
 
 
 def make(

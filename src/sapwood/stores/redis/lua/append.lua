@@ -109,6 +109,14 @@ local function document_at(key, name)
   return version, not version or (expires ~= '' and tonumber(expires) <= tonumber(now))
 end
 
+-- When the document was first put that one replaces, as it is written; an expired one is not there.
+local function created_before(key, name)
+  local updated, expires, rest = string.match(call('HGET', key, name) or '', '^%d+ (%d+) (%d*)([^\n]*)')
+  if not updated or (expires ~= '' and tonumber(expires) <= tonumber(now)) then return '' end
+  local created = string.match(rest, '^ (%d+)') or updated
+  return created == now and '' or ' ' .. created
+end
+
 -- The JSON of what `p` has: texts, whole numbers, lists. Lua cannot tell more apart: that fails.
 local function json(value)
   if type(value) == 'number' then assert(value % 1 == 0) return text(value) end
@@ -164,10 +172,10 @@ local function write_along(along, row, session, tree, version)
     local expires, own = string.match(it.how, '^(%d*)(.*)$')
     if expires ~= '' then expires = text(tonumber(now) + tonumber(expires)) end
     if it.how == 'd' then
-      call('HDEL', along.key, it.name)
+      drop_documents(along.key, it.name)
     else
-      local head = written .. ' ' .. now .. ' ' .. expires .. own
-      call('HSET', along.key, it.name, head .. '\n' .. it.value)
+      local head = written .. ' ' .. now .. ' ' .. expires .. created_before(along.key, it.name) .. own
+      put_document(along.key, it.name, head .. '\n' .. it.value)
     end
   end
   return version, written

@@ -67,9 +67,8 @@ class AsyncSqlAlchemyStore(AsyncBaseStore):
         kind = core.dialect.name
         check_kind(kind)
         refuse_engine(core)
-        statements = Statements(
-            Tables(kind, prefix=prefix, schema=schema, tables=tables, columns=columns)
-        )
+        names: dict[str, Any] = {"schema": schema, "tables": tables, "columns": columns}
+        statements = Statements(Tables(kind, prefix=prefix, are_theirs=own_tables, **names))
         engines = [first]
 
         def runner() -> AsyncSqlAlchemyRunner:
