@@ -90,6 +90,8 @@ def has_id(message: NewMessage) -> None:
         raise UsageError("a message to update needs its id", path="message id")
     if message.created_us is not None:
         raise UsageError("an update keeps the time: leave created_us out", path="created_us")
+    if message.digest is not None:
+        raise UsageError("an update keeps the first digest: leave it out", path="digest")
 
 
 def whole(value: int | None, what: str, least: int, most: int = MAX_WHOLE) -> None:

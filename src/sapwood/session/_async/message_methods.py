@@ -41,17 +41,21 @@ class AsyncMessageMethods(AsyncSessionBase):
         content: Content | None = None,
         *,
         id: str | None = None,
+        name: str | None = None,
         metadata: dict[str, Any] | None = None,
         parent: PlaceRef | None = None,
         expected_tip: PlaceRef | None = None,
     ) -> Message:
         """Append a message after the tip, or after `parent`; the tip moves to it.
 
-        The message is given by its fields, or whole in place of the role. Idempotent by `id`: the
-        same message again gives back the stored one, other content is a `MessageConflictError`.
-        `StaleTipError` when the tip is not the expected one.
+        The message is given by its fields, or whole in place of the role; `name` tells several
+        speakers of one role apart. Idempotent by `id`: the same message again gives back the
+        stored one, other content is a `MessageConflictError`. `StaleTipError` when the tip is not
+        the expected one.
         """
-        message = as_new_message(role, content, self._setup.counter, id=id, metadata=metadata)
+        message = as_new_message(
+            role, content, self._setup.counter, id=id, name=name, metadata=metadata
+        )
         return (await self._append([message], parent, expected_tip)).messages[0]
 
     async def append_all(
@@ -75,27 +79,31 @@ class AsyncMessageMethods(AsyncSessionBase):
         content: Content | None = None,
         *,
         role: str | None = None,
+        name: str | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> Message:
         """Change a message; what is not given stays as it is.
 
-        It is read first, unless content, role and metadata are all given. `ConflictError` for a
-        message that a fork inherited: it is changed through the session that wrote it.
+        It is read first, unless all of these are given. `ConflictError` for a message that a fork
+        inherited: it is changed through the session that wrote it.
         """
         stored = self._stored
-        if content is None or role is None or metadata is None:
+        if content is None or role is None or name is None or metadata is None:
             # A record that was handed in may be older than what is stored, or lack parts.
             old = await stored.get_message(id_of(message))
             content = old.parts if content is None else content
             role = old.role if role is None else role
+            name = old.name if name is None else name
             metadata = old.metadata if metadata is None else metadata
-        new = new_message(role, content, self._setup.counter, id=id_of(message), metadata=metadata)
-        return await self._replace(new)
+        id = id_of(message)
+        return await self._replace(
+            new_message(role, content, self._setup.counter, id=id, name=name, metadata=metadata)
+        )
 
     async def _replace(self, new: NewMessage) -> Message:
         """Write a message anew, which says which one it is."""
         stored = self._stored
-        new = msgspec.structs.replace(new, created_us=None)
+        new = msgspec.structs.replace(new, created_us=None, digest=None)
         updated = await stored.store.update_message(stored.owner, stored.id, new)
         event = UpdateEvent(owner=stored.owner, session=stored.id, message=updated.message)
         await self._context().watch.after_change(event)
@@ -107,11 +115,14 @@ class AsyncMessageMethods(AsyncSessionBase):
         content: Content | None = None,
         *,
         id: str | None = None,
+        name: str | None = None,
         metadata: dict[str, Any] | None = None,
         parent: PlaceRef | None = None,
     ) -> Message:
         """Change the message with this id, or append it when there is none."""
-        message = as_new_message(role, content, self._setup.counter, id=id, metadata=metadata)
+        message = as_new_message(
+            role, content, self._setup.counter, id=id, name=name, metadata=metadata
+        )
         if message.id is None:
             raise UsageError("upsert needs the message's id: without one, append it", path="id")
         try:

@@ -83,7 +83,7 @@ class TreeMethods(SessionBase):
         """Write a message anew, on a branch beside the old one; the tip moves to the new one."""
         old = self._stored.get_message(id_of(message))
         above = _place_above(self._stored, old.id, old.depth)
-        new = new_message(old.role, content, self._setup.counter, id=id)
+        new = new_message(old.role, content, self._setup.counter, id=id, name=old.name)
         return (self._append([new], above, None)).messages[0]
 
     def pop(self, *, expected_tip: PlaceRef | None = None) -> SessionRecord:

@@ -48,12 +48,13 @@ class AsyncMessageCalls(ABC):
         appends of several writers all land, one after the other.
 
         Idempotent by message id, among the ids that the session sees: its own on all branches, and
-        those of the path down to its fork point. Compared are role, parts and metadata as first
-        appended. Same: the stored message is given back, nothing is written and the tip does not
-        move. Other content, another explicit parent, or a deleted message: `MessageConflictError`.
-        In a batch the known messages must form a prefix, and no id may come twice. What is new then
-        follows the last known one when a parent was given; with `expected_tip` that one must be the
-        tip; otherwise the new ones go to the tip. With `on_known="raise"` a known message is
+        those of the path down to its fork point. Compared are role, parts, metadata and name as
+        first appended, or the digest that was given for them. Same: the stored message is given
+        back, nothing is written and the tip does not move. Other content, another explicit parent,
+        or a deleted message: `MessageConflictError`. In a batch the known messages must form a
+        prefix, and no id may come twice. What is new then follows the last known one when a parent
+        was given; with `expected_tip` that one must be the tip; otherwise the new ones go to the
+        tip. With `on_known="raise"` a known message is
         `AlreadyExistsError`. With "skip" known ones may be anywhere in a batch: they have to say
         the same and are passed over, and what is new goes after the parent or the tip. The answer
         names what was known, and what of that is not on the path to the tip. A store may send a
@@ -86,7 +87,7 @@ class AsyncMessageCalls(ABC):
         documents: Sequence[DocumentChange] = (),
         patch: SessionPatch | None = None,
     ) -> UpdatedMessage:
-        """Replace role, parts and metadata of a message by its id; its version goes up by one.
+        """Replace role, parts, metadata and name of a message; its version goes up by one.
 
         Its place, time and the digest that `append` compares stay as they were, and so does `extra`
         where none is given. What comes along is as for `append`: `expected_version` is that of the

@@ -34,7 +34,7 @@ class LogRow(NamedTuple):
     base: int
     body: bytes | None
     digest: bytes | None = None
-    """That of what was first appended, once it was edited."""
+    """That of what was first appended, once it was edited, or where it was given."""
 
 
 def rows_of(stored: LogDocument, span: Span) -> list[LogRow]:
@@ -116,6 +116,7 @@ def message_of(row: LogRow, view: LogView) -> Message:
         parts=body.parts,
         metadata=body.metadata,
         extra=body.extra,
+        name=body.name,
         segment=segment_name(row.place.segment),
         depth=row.place.depth,
         home=view.home_of(row.place.segment),

@@ -102,6 +102,7 @@ def take_messages(
                 parts=body.parts,
                 metadata=body.metadata,
                 extra=body.extra,
+                name=body.name,
                 segment=segment,
                 depth=depth,
                 home=home,

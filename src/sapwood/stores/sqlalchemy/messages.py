@@ -53,8 +53,8 @@ _HOME_AT = select_by("message", "tree", "pos", of=["home"])
 def message_row(
     it: Packed, *, owner: int, tree: int, pos: int, home: int, running: int, now: int
 ) -> dict[str, Any]:
-    """Return a new message's row."""
-    return {
+    """Return a new message's row; it has a digest where one was given."""
+    row = {
         "tree": tree,
         "pos": pos,
         "owner": owner,
@@ -67,6 +67,7 @@ def message_row(
         "created_at": said_at(it, now),
         "body": it.body,
     }
+    return row if it.given_digest is None else row | {"digest": it.given_digest}
 
 
 def write_after(

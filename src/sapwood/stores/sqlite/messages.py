@@ -52,7 +52,7 @@ _EXTENDABLE = (
     " ORDER BY t.pos DESC LIMIT 1"
 )
 _INTO = "INSERT INTO message VALUES"
-_ROW = "(?, ?, ?, ?, ?, ?, NULL, 1, ?, ?, ?)"
+_ROW = "(?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)"
 _INSERT = f"{_INTO} {_ROW}"
 _RECORD_ONE = (
     "INSERT INTO change (owner, session, kind, first, last, at)"
@@ -173,7 +173,7 @@ def new_segment(tx: Connection, home: int, parent: int) -> int:
 def _row(it: Packed, pos: int, home: int, running: int, said: int) -> tuple[Any, ...]:
     id, role, tokens, body = it.id, it.role, it.tokens, it.body
     kept = checksum((pos, home, id, role, tokens, 1, said, body))
-    return pos, home, id, role, tokens, running, said, body, kept
+    return pos, home, id, role, tokens, running, it.given_digest, said, body, kept
 
 
 def _context_after(

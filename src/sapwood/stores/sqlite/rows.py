@@ -41,6 +41,7 @@ def message_of(tx: Connection, row: tuple[Any, ...], names: HomeNames) -> Messag
         parts=body.parts,
         metadata=body.metadata,
         extra=body.extra,
+        name=body.name,
         segment=str(pos >> DEPTH_BITS),
         depth=pos & MAX_DEPTH,
         home=names[home],
@@ -68,7 +69,8 @@ def before_change(tx: Connection, pos: int) -> tuple[Message, bytes]:
     """Return a live message, whoever wrote it, and its digest as it was first appended."""
     kept, *row = tx.row(f"SELECT m.digest, {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (pos,))
     message = message_of(tx, tuple(row), {row[HOME]: None})
-    found: bytes = digest(message.role, Body(message.parts, message.metadata))
+    said = Body(message.parts, message.metadata, name=message.name)
+    found: bytes = digest(message.role, said)
     return message, found if kept is None else kept
 
 

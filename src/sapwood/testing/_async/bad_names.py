@@ -84,6 +84,10 @@ PLACES: dict[str, Placed] = {
 
 OPTIONAL_PLACES: dict[str, Placed] = {
     "append.id": lambda bad: lambda s, o, n: s.append(o, n, [say("x"), _message(id=bad)]),
+    "append.name": lambda bad: lambda s, o, n: s.append(o, n, [say("x"), _message(name=bad)]),
+    "update_message.name": lambda bad: (
+        lambda s, o, n: s.update_message(o, n, _message(id="m1", name=bad))
+    ),
     "append.parent": lambda bad: lambda s, o, n: s.append(o, n, [say("x")], parent=bad),
     "append.expected_tip": lambda bad: lambda s, o, n: s.append(o, n, [say("x")], expected_tip=bad),
     "fork.message": lambda bad: (

@@ -34,6 +34,7 @@ from .search_scope import (
 )
 from .serial import AsyncSerialContract
 from .sessions import AsyncSessionContract
+from .speakers import AsyncDigestContract, AsyncNameContract
 from .sums import AsyncSumContract
 from .units import AsyncFenceContract, AsyncUnitContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
@@ -51,6 +52,8 @@ class AsyncStoreContract(
     AsyncFindContract,
     AsyncUpdateContract,
     AsyncDeleteContract,
+    AsyncNameContract,
+    AsyncDigestContract,
     AsyncReadContract,
     AsyncWindowContract,
     AsyncTreeContract,

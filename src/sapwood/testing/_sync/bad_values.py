@@ -102,6 +102,12 @@ WRONG_CALLS: dict[str, Call] = {
     "a new time for an old message": lambda s, o, n: s.update_message(
         o, n, say("m1", created_us=1)
     ),
+    "an empty digest": lambda s, o, n: s.append(o, n, [say("x", digest=b"")]),
+    "a digest of 33 bytes": lambda s, o, n: s.append(o, n, [say("x", digest=b"d" * 33)]),
+    "a digest of text": lambda s, o, n: s.append(o, n, [say("x", digest=_any("d"))]),
+    "a new digest for an old message": lambda s, o, n: s.update_message(
+        o, n, say("m1", digest=b"d")
+    ),
     "a session before 1970": lambda s, o, n: s.create_session(o, NewSession(id="x", created_us=-1)),
     "tokens that are text": lambda s, o, n: s.append(o, n, [say("x", tokens=_any("5"))]),
     "tokens that are true": lambda s, o, n: s.append(o, n, [say("x", tokens=_any(True))]),

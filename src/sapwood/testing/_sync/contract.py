@@ -36,6 +36,7 @@ from .search_scope import (
 )
 from .serial import SerialContract
 from .sessions import SessionContract
+from .speakers import DigestContract, NameContract
 from .sums import SumContract
 from .units import FenceContract, UnitContract
 from .usage import StatisticsContract, UsageContract
@@ -53,6 +54,8 @@ class StoreContract(
     FindContract,
     UpdateContract,
     DeleteContract,
+    NameContract,
+    DigestContract,
     ReadContract,
     WindowContract,
     TreeContract,

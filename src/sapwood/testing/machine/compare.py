@@ -77,6 +77,7 @@ class Comparison:
         """Compare a message."""
         expected = node.message
         assert (message.id, message.role) == (expected.id, expected.role)
+        assert message.name == expected.name
         assert message.parts == expected.parts
         assert message.metadata == expected.metadata
         assert message.extra == node.extra

@@ -87,6 +87,10 @@ _PARENTS = (
 )
 _ON_PATH = "SELECT u.pos FROM unnest(%s::bigint[]) u(pos) WHERE {s}.is_on_path(%s, u.pos, %s)"
 _WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, %s, {NEW_COLUMN_TYPES})"
+_GIVE_DIGESTS = (
+    "UPDATE {s}.message m SET digest = u.digest FROM unnest(%s::bigint[], %s::bytea[])"
+    " u(pos, digest) WHERE m.tree = %s AND m.pos = u.pos"
+)
 _RANGES = (
     "SELECT pos, home, id, role, tokens, version, created_at, body"
     " FROM {s}.in_ranges(%s, %s::bigint[], %s::bigint[], %s, %s::bigint)"
@@ -178,7 +182,12 @@ class PostgresMessageStatements(MessageStatements[Tx]):
         self, session: SessionRow, pos: int, batch: Sequence[Packed], now: int
     ) -> tuple[int, int | None]:
         args = (session.tree, session.number, pos, now, *new_columns(batch))
-        return self._tx.value(_WRITE, args), None
+        first = self._tx.value(_WRITE, args)
+        given = {at: it.given_digest for at, it in enumerate(batch, first) if it.given_digest}
+        if given:
+            lists = (list(given), list(given.values()))
+            self._tx.run(_GIVE_DIGESTS, (*lists, session.tree))
+        return first, None
 
     # reading
 

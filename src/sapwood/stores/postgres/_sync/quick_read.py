@@ -169,6 +169,7 @@ def _entry(
         parts=said.parts,
         metadata=said.metadata,
         extra=said.extra,
+        name=said.name,
         segment=str(pos >> DEPTH_BITS),
         depth=pos & MAX_DEPTH,
         home=home,

@@ -162,7 +162,12 @@ def _append_after(
     """Return the record of messages that follow a position: in its segment, if that ends there."""
     said = [
         AppendedMessage(
-            it.id, it.role, it.tokens, now if it.created_us is None else it.created_us, it.body
+            it.id,
+            it.role,
+            it.tokens,
+            now if it.created_us is None else it.created_us,
+            it.body,
+            digest=it.given_digest,
         )
         for it in batch
     ]
@@ -185,6 +190,7 @@ def _appended(state: LogState, work: Append, batch: Sequence[Packed]) -> list[Me
             parts=it.parts,
             metadata=it.metadata,
             extra=it.extra,
+            name=it.name,
             segment=segment,
             depth=depth,
             home=state.session,
