@@ -39,6 +39,7 @@ STORAGE = WRITTEN_BY_HAND | {
         "MissingContract",
         "SumContract",
     ),
+    *("DigestContract", "ParentContract", "StreamContract", "HomesContract", "BodilessContract"),
 }
 """The parts that another place for the same statements can change."""
 

@@ -158,6 +158,13 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
     message: Message | None
 
 
+class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
+    """Some of the messages that a session sees, and whether there are more after them."""
+
+    messages: list[Message]
+    more: bool
+
+
 class Gap(msgspec.Struct, frozen=True, kw_only=True):
     """An empty position: its message was deleted. The id stays taken, `home` wrote the message."""
 

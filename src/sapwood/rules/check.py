@@ -22,6 +22,7 @@ from ..model import (
     NewMessage,
     NewOverlay,
     NewSession,
+    Position,
     Read,
     Root,
     Search,
@@ -200,6 +201,16 @@ def read(query: Read) -> None:
     whole(query.max_bytes, "max_bytes", 1)
     count(query.after, "after", 0)
     whole(query.before, "before", 0)
+    instance(query.bodies, bool, "bodies")
+
+
+def message_page(after: Position | None, limit: int) -> None:
+    """Check how a session's messages are listed."""
+    if after is not None:
+        instance(after, Position, "after")
+        name(after.segment, "after.segment")
+        count(after.depth, "after.depth", 1)
+    count(limit, "limit", 1, MAX_PAGE)
 
 
 def new_overlay(new: NewOverlay, max_bytes: int) -> None:

@@ -19,7 +19,9 @@ from ...model import (
     Hits,
     Message,
     NewMessage,
+    Position,
     Read,
+    Root,
     RowStatistic,
     Search,
     Summary,
@@ -225,6 +227,25 @@ class MessageMethods(SessionBase):
                 depth = entry.depth
                 yield entry
             place, more = history.leaf, history.more
+
+    def iter_messages(self, *, after: Position | None = None, page: int = 200) -> Iterator[Message]:
+        """Stream all messages that the session sees, on all branches, a page at a time.
+
+        By position, each after the one that it follows; with `after`, those after a position.
+        Overlays are not shown.
+        """
+        check.count(page, "page", 1)
+        stored, more = self._stored, True
+        while more:
+            found = stored.store.list_messages(stored.owner, stored.id, after=after, limit=page)
+            for message in found.messages:
+                after = message.position
+                yield message
+            more = found.more
+
+    def get_parent(self, message: MessageRef) -> str | Root:
+        """Return the id of the message that one follows, deleted or not; `ROOT` for a first one."""
+        return self._stored.get_parent(id_of(message))
 
     def row_statistics(self, leaf: PlaceRef | None = None) -> list[RowStatistic]:
         """List the size of each message on a path, without overlays.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...errors import StoreCorruptError
 from ...model import Message
-from ...rules.codec import decode_body, digest
+from ...rules.codec import Body, decode_body, digest
 from ...rules.tree import Place, Span
 from .errors import BehindError
 from .log_documents import LogDocument
@@ -106,10 +106,10 @@ def first_digest(row: LogRow) -> bytes | None:
     return digest(row.role, decode_body(row.body, row.id))
 
 
-def message_of(row: LogRow, view: LogView) -> Message:
-    """Return a live message as users see it."""
+def message_of(row: LogRow, view: LogView, bodies: bool = True) -> Message:
+    """Return a live message as users see it, or without what its body says."""
     assert row.body is not None
-    body = decode_body(row.body, row.id)
+    body = decode_body(row.body, row.id) if bodies else Body([])
     return Message(
         id=row.id,
         role=row.role,

@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 MESSAGE_COLUMNS = (
     "m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at, m.body, m.checksum"
 )
+# Without bodies there are no checksums: these cover all of a message.
+SIZE_COLUMNS = "m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at, length(m.body)"
 # Texts as bytes: one that is not UTF-8 would else stop whoever only counts, or takes it away.
 OVERLAY_COLUMNS = (
     "o.number, o.id, o.first, o.last, o.tokens, o.covered_tokens,"

@@ -17,6 +17,12 @@ from .feed import AsyncFeedContract
 from .forks import AsyncDetachedForkContract, AsyncForkContract
 from .known import AsyncKnownContract
 from .listing import AsyncListingContract
+from .looks import (
+    AsyncBodilessContract,
+    AsyncHomesContract,
+    AsyncParentContract,
+    AsyncStreamContract,
+)
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
 from .missing import AsyncMissingContract
 from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSnapshotContract
@@ -54,6 +60,10 @@ class AsyncStoreContract(
     AsyncDeleteContract,
     AsyncNameContract,
     AsyncDigestContract,
+    AsyncParentContract,
+    AsyncStreamContract,
+    AsyncHomesContract,
+    AsyncBodilessContract,
     AsyncReadContract,
     AsyncWindowContract,
     AsyncTreeContract,

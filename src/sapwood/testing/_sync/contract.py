@@ -19,6 +19,12 @@ from .feed import FeedContract
 from .forks import DetachedForkContract, ForkContract
 from .known import KnownContract
 from .listing import ListingContract
+from .looks import (
+    BodilessContract,
+    HomesContract,
+    ParentContract,
+    StreamContract,
+)
 from .messages import DeleteContract, FindContract, UpdateContract
 from .missing import MissingContract
 from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
@@ -56,6 +62,10 @@ class StoreContract(
     DeleteContract,
     NameContract,
     DigestContract,
+    ParentContract,
+    StreamContract,
+    HomesContract,
+    BodilessContract,
     ReadContract,
     WindowContract,
     TreeContract,
