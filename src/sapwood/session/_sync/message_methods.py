@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from ...errors import ConflictError, UsageError
 from ...model import (
@@ -83,21 +83,21 @@ class MessageMethods(SessionBase):
         content: Content | None = None,
         *,
         role: str | None = None,
-        name: str | None = None,
+        name: str | UnsetType | None = UNSET,
         metadata: dict[str, Any] | None = None,
     ) -> Message:
-        """Change a message; what is not given stays as it is.
+        """Change a message; what is not given stays as it is, and a name of None is none.
 
         It is read first, unless all of these are given. `ConflictError` for a message that a fork
         inherited: it is changed through the session that wrote it.
         """
         stored = self._stored
-        if content is None or role is None or name is None or metadata is None:
+        if content is None or role is None or name is UNSET or metadata is None:
             # A record that was handed in may be older than what is stored, or lack parts.
             old = stored.get_message(id_of(message))
             content = old.parts if content is None else content
             role = old.role if role is None else role
-            name = old.name if name is None else name
+            name = old.name if name is UNSET else name
             metadata = old.metadata if metadata is None else metadata
         id = id_of(message)
         return self._replace(
