@@ -121,9 +121,10 @@ async def test_all_messages_are_streamed_after_what_they_follow(chat: AsyncSessi
     first = await chat.append("user", "a")
     second = await chat.append("assistant", "b")
     third = await chat.append("assistant", "c", parent=first)
-    streamed = [message async for message in chat.iter_messages(page=1)]
-    assert streamed == [first, second, third]
-    assert [it async for it in chat.iter_messages(after=second.position)] == [third]
+    streamed = [message.id async for message in chat.iter_messages(page=1)]
+    assert streamed == [first.id, second.id, third.id]
+    after = second.position
+    assert [message.id async for message in chat.iter_messages(after=after)] == [third.id]
     assert await chat.get_parent(third) == first.id
     assert await chat.get_parent(first.id) is ROOT
     with pytest.raises(NotFoundError):

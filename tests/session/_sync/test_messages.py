@@ -123,9 +123,10 @@ def test_all_messages_are_streamed_after_what_they_follow(chat: Session) -> None
     first = chat.append("user", "a")
     second = chat.append("assistant", "b")
     third = chat.append("assistant", "c", parent=first)
-    streamed = [message for message in chat.iter_messages(page=1)]
-    assert streamed == [first, second, third]
-    assert [it for it in chat.iter_messages(after=second.position)] == [third]
+    streamed = [message.id for message in chat.iter_messages(page=1)]
+    assert streamed == [first.id, second.id, third.id]
+    after = second.position
+    assert [message.id for message in chat.iter_messages(after=after)] == [third.id]
     assert chat.get_parent(third) == first.id
     assert chat.get_parent(first.id) is ROOT
     with pytest.raises(NotFoundError):

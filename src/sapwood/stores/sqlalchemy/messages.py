@@ -259,7 +259,12 @@ class SqlMessageStatements(MessageStatements[Tx]):
 
     def parent_ids(self, session: SessionRow, positions: Iterable[int]) -> dict[int, str | Root]:
         tx = self._tx
-        return {pos: id_at(tx, session.tree, parent_pos(pos, tx.lineage)) for pos in positions}
+        above = {pos: parent_pos(pos, tx.lineage) for pos in positions}
+        names = {at: id_at(tx, session.tree, at) for at in set(above.values())}
+        for at, id in names.items():
+            if id is None:
+                raise StoreCorruptError(f"the message at position {at} is missing")
+        return {pos: names[at] for pos, at in above.items()}
 
     def on_path(self, session: SessionRow, positions: Collection[int], leaf: int) -> set[int]:
         return on_path(positions, leaf, self._tx.lineage)

@@ -4,9 +4,9 @@
 -- ARGV: what all share (how many callers, time, time to live, how long a mark holds); for each
 -- caller, what is asked (number of messages, session, until when the tree is marked, which key has
 -- the owner's marks, state of the tree when it was planned, words for the parent and for the expected
--- tip, and of each message: whether others may have used its id, tokens, time, and the digest that was
--- given for it); then the messages,
--- as they are stored from the role on. Lua reads all of a text that it makes: bodies are joined once.
+-- tip, and of each message: whether others may have used its id, tokens, time, and the digest that
+-- was given for it); then the messages, as they are stored from the role on. Lua reads all of a text
+-- that it makes: bodies are joined once.
 -- After the messages of a caller who is alone may follow what comes along with them.
 local CALLER_WORDS = '^' .. string.rep('([^\31]*)\31', 9) .. '()'
 local MOST_WORDS = 1000 -- of one command
