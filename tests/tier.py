@@ -40,6 +40,7 @@ STORAGE = WRITTEN_BY_HAND | {
         "MissingContract",
         "SumContract",
     ),
+    *("DigestContract", "ParentContract", "StreamContract", "HomesContract", "BodilessContract"),
 }
 """The parts that another place for the same statements can change."""
 

@@ -35,6 +35,8 @@ def say(
     metadata: dict[str, Any] | None = None,
     created_us: int | None = None,
     extra: dict[str, Any] | UnsetType = UNSET,
+    name: str | None = None,
+    digest: bytes | None = None,
 ) -> NewMessage:
     """Write a message of one text; without a text, it says its own id."""
     parts = [TextPart(text=(id or "") if text is None else text)]
@@ -46,6 +48,8 @@ def say(
         tokens=tokens,
         created_us=created_us,
         extra=extra,
+        name=name,
+        digest=digest,
     )
 
 

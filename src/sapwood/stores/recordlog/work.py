@@ -65,6 +65,7 @@ class AppendedMessage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A message where it was appended. One without a body was edited or erased since.
 
     A copy has the version and the first digest of what it is a copy of, or 0 when that was erased.
+    Any other has a digest where one was given.
     """
 
     id: str

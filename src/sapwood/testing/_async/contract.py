@@ -23,6 +23,12 @@ from .feed_records import (
 from .forks import AsyncDetachedForkContract, AsyncForkContract
 from .known import AsyncKnownContract
 from .listing import AsyncListingContract
+from .looks import (
+    AsyncBodilessContract,
+    AsyncHomesContract,
+    AsyncParentContract,
+    AsyncStreamContract,
+)
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
 from .missing import AsyncMissingContract
 from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSnapshotContract
@@ -40,6 +46,7 @@ from .search_scope import (
 )
 from .serial import AsyncSerialContract
 from .sessions import AsyncSessionContract
+from .speakers import AsyncDigestContract, AsyncNameContract
 from .sums import AsyncSumContract
 from .units import AsyncFenceContract, AsyncUnitContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
@@ -57,6 +64,12 @@ class AsyncStoreContract(
     AsyncFindContract,
     AsyncUpdateContract,
     AsyncDeleteContract,
+    AsyncNameContract,
+    AsyncDigestContract,
+    AsyncParentContract,
+    AsyncStreamContract,
+    AsyncHomesContract,
+    AsyncBodilessContract,
     AsyncReadContract,
     AsyncWindowContract,
     AsyncTreeContract,

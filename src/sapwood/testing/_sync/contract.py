@@ -25,6 +25,12 @@ from .feed_records import (
 from .forks import DetachedForkContract, ForkContract
 from .known import KnownContract
 from .listing import ListingContract
+from .looks import (
+    BodilessContract,
+    HomesContract,
+    ParentContract,
+    StreamContract,
+)
 from .messages import DeleteContract, FindContract, UpdateContract
 from .missing import MissingContract
 from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
@@ -42,6 +48,7 @@ from .search_scope import (
 )
 from .serial import SerialContract
 from .sessions import SessionContract
+from .speakers import DigestContract, NameContract
 from .sums import SumContract
 from .units import FenceContract, UnitContract
 from .usage import StatisticsContract, UsageContract
@@ -59,6 +66,12 @@ class StoreContract(
     FindContract,
     UpdateContract,
     DeleteContract,
+    NameContract,
+    DigestContract,
+    ParentContract,
+    StreamContract,
+    HomesContract,
+    BodilessContract,
     ReadContract,
     WindowContract,
     TreeContract,

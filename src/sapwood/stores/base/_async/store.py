@@ -16,11 +16,13 @@ from ....model import (
     Hits,
     Leaf,
     Message,
+    MessagePage,
     NewMessage,
     NewOverlay,
     NewSession,
     OnKnown,
     Overlay,
+    Position,
     Read,
     Root,
     Search,
@@ -213,6 +215,27 @@ class AsyncBaseStore(AsyncBaseDocuments, AsyncStore):
         check.owner_and_session(owner, session)
         check.message_ids(ids)
         return await self._runner.read(lambda unit: unit.messages.find(owner, session, ids))
+
+    async def find_parents(
+        self, owner: str, session: str, ids: Sequence[str]
+    ) -> list[str | Root | None]:
+        check.owner_and_session(owner, session)
+        check.message_ids(ids)
+        return await self._runner.read(lambda unit: unit.messages.parents(owner, session, ids))
+
+    async def find_homes(self, owner: str, message: str) -> list[str]:
+        check.owner(owner)
+        check.name(message, "message")
+        return await self._runner.read(lambda unit: unit.messages.homes(owner, message))
+
+    async def list_messages(
+        self, owner: str, session: str, *, after: Position | None = None, limit: int = 500
+    ) -> MessagePage:
+        check.owner_and_session(owner, session)
+        check.message_page(after, limit)
+        return await self._runner.read(
+            lambda unit: unit.messages.list_page(owner, session, after, limit)
+        )
 
     async def read(self, owner: str, session: str, query: Read) -> History:
         check.owner_and_session(owner, session)

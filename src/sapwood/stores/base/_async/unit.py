@@ -22,9 +22,11 @@ from ....model import (
     Hits,
     Leaf,
     Message,
+    MessagePage,
     NewOverlay,
     NewSession,
     Overlay,
+    Position,
     Problem,
     Read,
     Root,
@@ -97,6 +99,16 @@ class AsyncMessageWork(Protocol):
     ) -> Deleted: ...
     @abstractmethod
     async def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]: ...
+    @abstractmethod
+    async def parents(
+        self, owner: str, session: str, ids: Sequence[str]
+    ) -> list[str | Root | None]: ...
+    @abstractmethod
+    async def homes(self, owner: str, message: str) -> list[str]: ...
+    @abstractmethod
+    async def list_page(
+        self, owner: str, session: str, after: Position | None, limit: int
+    ) -> MessagePage: ...
     @abstractmethod
     async def read(self, owner: str, session: str, query: Read) -> History: ...
     @abstractmethod

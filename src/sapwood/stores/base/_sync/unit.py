@@ -24,9 +24,11 @@ from ....model import (
     Hits,
     Leaf,
     Message,
+    MessagePage,
     NewOverlay,
     NewSession,
     Overlay,
+    Position,
     Problem,
     Read,
     Root,
@@ -99,6 +101,14 @@ class MessageWork(Protocol):
     ) -> Deleted: ...
     @abstractmethod
     def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]: ...
+    @abstractmethod
+    def parents(self, owner: str, session: str, ids: Sequence[str]) -> list[str | Root | None]: ...
+    @abstractmethod
+    def homes(self, owner: str, message: str) -> list[str]: ...
+    @abstractmethod
+    def list_page(
+        self, owner: str, session: str, after: Position | None, limit: int
+    ) -> MessagePage: ...
     @abstractmethod
     def read(self, owner: str, session: str, query: Read) -> History: ...
     @abstractmethod

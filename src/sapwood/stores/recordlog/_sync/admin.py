@@ -21,12 +21,11 @@ from ..rows import LogRow
 from ..state import LogState, MessagePlace, decode_state
 from ..view import LogView
 from ..work import WritePage
-from .descendants import segments_of
+from .descendants import segments_of, whole_segment
 from .documents import values_of
 from .history import covers_of
 from .logs import LogSubject, again
 from .rows import rows_in_all
-from .search import whole_segment
 from .shelves import shelf_states
 from .sweep import finish_deletions
 

@@ -38,7 +38,10 @@ class PlacedMessage(NamedTuple):
     parent: str
     """The id of the message before it; empty at the root."""
     edit: bytes | None
-    """What is kept of its latest edit: the tree's version, the change of tokens, the digest."""
+    """What is kept of its latest edit: the tree's version, the change of tokens, the digest.
+
+    Of one that was not edited, 0, 0 and the digest, if that was given or it is a copy.
+    """
 
     def message(self) -> Message | None:
         """Return the message; None when it was deleted."""

@@ -4,8 +4,9 @@
 -- ARGV: what all share (how many callers, time, time to live, how long a mark holds); for each
 -- caller, what is asked (number of messages, session, until when the tree is marked, which key has
 -- the owner's marks, state of the tree when it was planned, words for the parent and for the expected
--- tip, and of each message: whether others may have used its id, tokens, time); then the messages,
--- as they are stored from the role on. Lua reads all of a text that it makes: bodies are joined once.
+-- tip, and of each message: whether others may have used its id, tokens, time, and the digest that
+-- was given for it); then the messages, as they are stored from the role on. Lua reads all of a text
+-- that it makes: bodies are joined once.
 -- After the messages of a caller who is alone may follow what comes along with them.
 local CALLER_WORDS = '^' .. string.rep('([^\31]*)\31', 9) .. '()'
 local MOST_WORDS = 1000 -- of one command
@@ -67,9 +68,10 @@ end
 
 local function messages_of(at, of)
   local out = {}
-  for foreign, tokens, created in string.gmatch(of, '(1?) (%d+) (%d*);') do
+  for foreign, tokens, created, digest in string.gmatch(of, '(1?) (%d+) (%d*) (%x*);') do
     local id = string.match(ARGV[at], '^[^\31]*\31([^\n]*)\n')
-    out[#out + 1] = {id = id, is_foreign = foreign == '1', tokens = tokens, created = created}
+    out[#out + 1] = {id = id, is_foreign = foreign == '1', tokens = tokens, created = created,
+      digest = digest}
     at = at + 1
   end
   return out
@@ -237,6 +239,9 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
       .. ARGV[at + i - 1]
     if not is_sole then
       places[2 * i - 1], places[2 * i] = message.id, target .. ' ' .. whole(depth + i)
+    end
+    if message.digest ~= '' then
+      call('HSET', stem .. 'e:' .. target, whole(depth + i), '0 0 ' .. message.digest)
     end
   end
   send('RPUSH', stem .. 'b:' .. target, entries)
