@@ -296,7 +296,7 @@ def test_search_finds_and_shows_where(sap: Command) -> None:
 
 def test_search_takes_several_words_options_and_dashes(sap: Command) -> None:
     assert len(sap.json("search", "order", "way")["hits"]) == 1
-    assert sap.json("search", "order", "--limit", "1")["more"]
+    assert sap.json("search", "order", "--limit", "1")["cursor"]
     assert sap.json("search", "--session", "second", "monday")["hits"] == []
     assert sap.run("search", "--", "--force").stderr == "nothing found\n"
     code, said = sap.fails("search", "()")
