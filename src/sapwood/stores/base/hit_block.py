@@ -31,7 +31,7 @@ def order_of(said: Said[Any], tree: str = "") -> HitOrder:
     return said.created_us, said.entry.kind, tree, place.segment, place.depth, said.entry.id
 
 
-class BlockPlace(msgspec.Struct, frozen=True, array_like=True, tag="block"):
+class HitPlace(msgspec.Struct, frozen=True, array_like=True, tag="block"):
     """A block of matches, which begins below one of them, and how many of it were shown."""
 
     below: HitOrder | None
@@ -57,7 +57,7 @@ class HitBlock:
         self._asked = kind, owner, search
         self._query = query
         self._is_ranked = is_ranked(query)
-        self._place = place_in(kind, owner, search, BlockPlace) or BlockPlace(None, 0)
+        self._place = place_in(kind, owner, search, HitPlace) or HitPlace(None, 0)
         self._size = max(COMPARED, search.limit) if self._is_ranked else search.limit
         self._found: list[Match] = []
         self._taken = 0
@@ -104,9 +104,9 @@ class HitBlock:
         ]
         place = None
         if end < len(block):
-            place = BlockPlace(self.below, end)
+            place = HitPlace(self.below, end)
         elif len(newest) > len(block):
-            place = BlockPlace(block[-1].order, 0)
+            place = HitPlace(block[-1].order, 0)
         return Hits(hits=hits, cursor=place and cursor_at(*self._asked, place))
 
     def _best_first(self, newest: Sequence[Match]) -> list[tuple[float, Match]]:

@@ -16,7 +16,7 @@ import msgspec
 
 from .connection import Connection
 from .feed import KIND_APPEND, KIND_COVER, KIND_UPDATE
-from .index.file import OWNER_BITS, FeedPlace, IndexFailedError, read_state
+from .index.file import OWNER_BITS, FeedPlace, IndexFailedError
 from .index.follower import join_ranges
 from .index.reader import Question
 from .search_scope import BodySieve, PositionRanges, Scope
@@ -98,10 +98,7 @@ class Arrivals:
         self._owner = owner
         self._scope = scope
         self._fresh = fresh
-        try:
-            self._made = read_state(index).get("made", 0)
-        except apsw.Error as error:
-            raise IndexFailedError(str(error)) from error
+        self._made = fresh.feed.made
         self._known = {pos: number for number, pos in self._entries(fresh.ranges())}
 
     def has(self, place: ArrivalPlace | None) -> bool:

@@ -22,7 +22,7 @@ from ...rules.query import Query, Term, terms
 from ...rules.relevance import is_ranked, scores
 from ...rules.search_cursor import cursor_at, place_in, place_is_gone
 from ..base.found import Said, counted, counted_terms, hit_of
-from ..base.hit_block import COMPARED, BlockPlace, HitBlock
+from ..base.hit_block import COMPARED, HitBlock, HitPlace
 from ..relational._sync.dialect import Dialect
 from ..relational._sync.lookup import get_session
 from .arrivals import ArrivalPlace, Arrivals, Fresh
@@ -43,7 +43,7 @@ class RankPlace(msgspec.Struct, frozen=True, array_like=True, tag="rank"):
     shown: int
 
 
-SqlitePlace = ArrivalPlace | RankPlace | BlockPlace
+SqlitePlace = ArrivalPlace | RankPlace | HitPlace
 
 
 class SqliteSearch:
@@ -119,7 +119,7 @@ class Asked(NamedTuple):
     @property
     def is_read_through(self) -> bool:
         """Whether the page before was found without the index, and so is the next one."""
-        return isinstance(self.place, BlockPlace)
+        return isinstance(self.place, HitPlace)
 
     @property
     def is_indexed(self) -> bool:
@@ -171,7 +171,7 @@ class Finder:
     def newest(self, arrivals: Arrivals, question: Question) -> Hits:
         """Return the first matches of what came last."""
         place = self._asked.place
-        assert not isinstance(place, RankPlace | BlockPlace)
+        assert not isinstance(place, RankPlace | HitPlace)
         if not arrivals.has(place):
             raise place_is_gone(self._asked.search)
         arrived = arrivals.below(place, question, self._sieve, self._limit + 1)
