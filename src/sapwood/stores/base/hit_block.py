@@ -107,7 +107,7 @@ class HitBlock:
             place = HitPlace(self.below, end)
         elif len(newest) > len(block):
             place = HitPlace(block[-1].order, 0)
-        return Hits(hits=hits, cursor=place and cursor_at(*self._asked, place))
+        return Hits(hits=hits, cursor=None if place is None else cursor_at(*self._asked, place))
 
     def _best_first(self, newest: Sequence[Match]) -> list[tuple[float, Match]]:
         points = [1.0] * len(newest)

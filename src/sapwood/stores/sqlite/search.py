@@ -132,7 +132,7 @@ class Asked(NamedTuple):
         wanted = terms(self.query)
         return Hits(
             hits=[hit_of(it.said, wanted, it.score, it.folded) for it in best],
-            cursor=place and cursor_at(KIND, self.owner, self.search, place),
+            cursor=None if place is None else cursor_at(KIND, self.owner, self.search, place),
         )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import pytest
 
+from ...calls import AsyncAnswer
 from ...model import Hit, Hits, Message, NewSession, Part, Search
 from ...store import AsyncStore
 from ..makers import ADA, say, say_parts
@@ -57,7 +58,7 @@ class AsyncSearcher:
         session: str | None = None,
         *,
         limit: int,
-        between: Callable[[list[Hit]], Awaitable[object]] | None = None,
+        between: Callable[[list[Hit]], AsyncAnswer[object]] | None = None,
     ) -> list[list[Hit]]:
         """Search page after page; between two of them, something may be done."""
         hits = await self.hits(text, session, limit=limit)

@@ -129,7 +129,7 @@ class AsyncSearchPageContract(AsyncSearchBase):
     ) -> None:
         for session in ("a", "b", "c"):
             await tell(store, session, **{f"m{n}": "x" for n in range(3)})
-        expected = []
+        expected: list[str] = []
         for n in range(3):
             for session in ("a", "b", "c"):
                 clock.advance(2)
@@ -174,7 +174,7 @@ class AsyncSearchPageContract(AsyncSearchBase):
     async def test_rule_15_a_cursor_of_another_search_is_refused(self, store: AsyncStore) -> None:
         await tell(store, m1="lighthouse", m2="lighthouse", m3="lighthouse")
         await tell(store, owner="bob", m1="lighthouse", m2="lighthouse")
-        asked = {"text": "lighthouse", "limit": 1, "session": None}
+        asked: dict[str, Any] = {"text": "lighthouse", "limit": 1, "session": None}
         cursor = (await store.search(ADA, Search(**asked))).cursor
         ranked = Search(text="lighthouse OR x", limit=1)
         other = (await store.search(ADA, ranked)).cursor

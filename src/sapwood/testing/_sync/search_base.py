@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import pytest
 
+from ...calls import Answer
 from ...model import Hit, Hits, Message, NewSession, Part, Search
 from ...store import Store
 from ..makers import ADA, say, say_parts
@@ -59,7 +60,7 @@ class Searcher:
         session: str | None = None,
         *,
         limit: int,
-        between: Callable[[list[Hit]], Awaitable[object]] | None = None,
+        between: Callable[[list[Hit]], Answer[object]] | None = None,
     ) -> list[list[Hit]]:
         """Search page after page; between two of them, something may be done."""
         hits = self.hits(text, session, limit=limit)

@@ -131,7 +131,7 @@ class SearchPageContract(SearchBase):
     ) -> None:
         for session in ("a", "b", "c"):
             tell(store, session, **{f"m{n}": "x" for n in range(3)})
-        expected = []
+        expected: list[str] = []
         for n in range(3):
             for session in ("a", "b", "c"):
                 clock.advance(2)
@@ -176,7 +176,7 @@ class SearchPageContract(SearchBase):
     def test_rule_15_a_cursor_of_another_search_is_refused(self, store: Store) -> None:
         tell(store, m1="lighthouse", m2="lighthouse", m3="lighthouse")
         tell(store, owner="bob", m1="lighthouse", m2="lighthouse")
-        asked = {"text": "lighthouse", "limit": 1, "session": None}
+        asked: dict[str, Any] = {"text": "lighthouse", "limit": 1, "session": None}
         cursor = (store.search(ADA, Search(**asked))).cursor
         ranked = Search(text="lighthouse OR x", limit=1)
         other = (store.search(ADA, ranked)).cursor
