@@ -179,7 +179,7 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
             wanted.append({"terms": {"id": list(which.ids)}})
         if after is None:
             await self._ask.make_searchable()
-        place = after and after.order
+        place = None if after is None else after.order
         return await self._ask.list_some(owner, wanted, BY_KEY, PAGE, place)
 
     async def list_summarised(self, owner: str) -> list[str]:
