@@ -361,6 +361,7 @@ def search(value: Search) -> None:
     instance(value, Search, "search")
     given(name, value.session, "session")
     count(value.limit, "limit", 1, MAX_HITS)
+    given(text, value.cursor, "cursor")
 
 
 def feed(after: str, limit: int, reader: str | None) -> None:

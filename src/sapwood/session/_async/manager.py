@@ -150,11 +150,17 @@ class AsyncSessionManager(Configurable):
         session = await self.get(id)
         return await session.fork(new_id, message, title=title, detach=detach)
 
-    async def search(self, query: str, *, session: str | None = None, limit: int = 20) -> Hits:
+    async def search(
+        self,
+        query: str,
+        *,
+        session: str | None = None,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> Hits:
         """Find messages and summaries in all sessions, or in what one sees, the best first."""
-        return await self._store.search(
-            self._owner, Search(text=query, session=session, limit=limit)
-        )
+        search = Search(text=query, session=session, limit=limit, cursor=cursor)
+        return await self._store.search(self._owner, search)
 
     async def usage(
         self, session: str | None = None, *, by: Literal["model", "message"] = "model"

@@ -267,7 +267,7 @@ class AsyncMessageMethods(AsyncSessionBase):
             if not isinstance(entry, Summary)
         ]
 
-    async def search(self, query: str, *, limit: int = 20) -> Hits:
-        """Find messages and summaries that the session sees, the best first."""
-        search = Search(text=query, session=self._stored.id, limit=limit)
+    async def search(self, query: str, *, limit: int = 20, cursor: str | None = None) -> Hits:
+        """Find messages and summaries that the session sees, the best first, a page at a time."""
+        search = Search(text=query, session=self._stored.id, limit=limit, cursor=cursor)
         return await self._stored.store.search(self._stored.owner, search)

@@ -150,9 +150,17 @@ class SessionManager(Configurable):
         session = self.get(id)
         return session.fork(new_id, message, title=title, detach=detach)
 
-    def search(self, query: str, *, session: str | None = None, limit: int = 20) -> Hits:
+    def search(
+        self,
+        query: str,
+        *,
+        session: str | None = None,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> Hits:
         """Find messages and summaries in all sessions, or in what one sees, the best first."""
-        return self._store.search(self._owner, Search(text=query, session=session, limit=limit))
+        search = Search(text=query, session=session, limit=limit, cursor=cursor)
+        return self._store.search(self._owner, search)
 
     def usage(
         self, session: str | None = None, *, by: Literal["model", "message"] = "model"

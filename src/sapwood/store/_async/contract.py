@@ -204,7 +204,16 @@ class AsyncStore(AsyncMessageCalls, AsyncDocumentCalls):
         names and other parts, but not reasoning or binary data; a message that cannot be decoded
         is passed over. What a query finds is decided by `sapwood.rules.match`, on every store.
 
-        Raises `UsageError` for a query that has nothing to look for.
+        A cursor goes on after the page that gave it, for the same text, session and limit. Without
+        an OR the pages follow the order in which a store gives what matches, the newest first:
+        nothing comes twice, and all comes that is there at the first page and until its own,
+        whatever is written meanwhile; what is new may come or not. With an OR the matches are
+        ranked in blocks, of the newest 500 or of one page if that is more, and a page does not
+        reach beyond a block, so it may be shorter than the limit; what is written or indexed
+        meanwhile may move a hit to another page, so that it comes twice or not at all.
+
+        Raises `UsageError` for a query that has nothing to look for, and for a cursor that is none
+        or another search's; `NotFoundError` for one whose place in an index is gone.
         """
 
     # usage, statistics, changes

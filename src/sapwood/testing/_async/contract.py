@@ -37,6 +37,7 @@ from .owners import AsyncOwnerContract
 from .reads import AsyncReadContract, AsyncTreeContract, AsyncWindowContract
 from .roundtrip import AsyncRoundTripContract
 from .search import AsyncSearchContract, AsyncSummarySearchContract
+from .search_pages import AsyncSearchPageContract
 from .search_query import AsyncFilterContract, AsyncHitContract, AsyncQueryContract
 from .search_scope import (
     AsyncForkSearchContract,
@@ -96,6 +97,7 @@ class AsyncStoreContract(
     AsyncQueryContract,
     AsyncFilterContract,
     AsyncHitContract,
+    AsyncSearchPageContract,
     AsyncUsageContract,
     AsyncStatisticsContract,
     AsyncFeedContract,

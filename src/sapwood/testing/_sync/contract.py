@@ -39,6 +39,7 @@ from .owners import OwnerContract
 from .reads import ReadContract, TreeContract, WindowContract
 from .roundtrip import RoundTripContract
 from .search import SearchContract, SummarySearchContract
+from .search_pages import SearchPageContract
 from .search_query import FilterContract, HitContract, QueryContract
 from .search_scope import (
     ForkSearchContract,
@@ -98,6 +99,7 @@ class StoreContract(
     QueryContract,
     FilterContract,
     HitContract,
+    SearchPageContract,
     UsageContract,
     StatisticsContract,
     FeedContract,

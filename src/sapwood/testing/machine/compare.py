@@ -61,7 +61,7 @@ def compare_hits(expected: set[FoundByOracle], hits: Hits) -> None:
     ]
     assert set(found) == expected
     assert len(found) == len(expected)
-    assert not hits.more
+    assert hits.cursor is None
     assert all(hit.marks for hit in hits.hits)
     scores = [hit.score for hit in hits.hits]
     assert scores == sorted(scores, reverse=True)

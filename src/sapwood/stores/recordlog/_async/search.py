@@ -10,7 +10,8 @@ from ....model import EntryRef, Hits, Message, Overlay, Search
 from ....rules.query import Query
 from ....rules.text import stored_text
 from ....rules.tree import Place
-from ...base.found import SUMMARY_ROLE, Said, best_hits, matching_text
+from ...base.found import SUMMARY_ROLE, Said, matching_text
+from ...base.hit_block import HitBlock, order_of
 from ..errors import BehindError
 from ..rows import LogRow, message_of
 from ..state import LogState
@@ -40,12 +41,13 @@ class AsyncLogSearch(AsyncLogSubject):
                 states = [await self._logs.current(owner, search.session)]
             is_scoped = search.session is not None
             said = await self._logs.read_by(states, lambda views: self._said(views, is_scoped))
-            texts = (
-                (it, matching_text(query, it, it.session.profile.title, it.session.profile.tags))
-                for it in said
-            )
-            found = [(it, folded) for it, folded in texts if folded is not None]
-            return best_hits(query, found, search.limit)
+            block = HitBlock("log", owner, search, query)
+            for it in said:
+                profile = it.session.profile
+                folded = matching_text(query, it, profile.title, profile.tags)
+                if folded is not None:
+                    block.take(order_of(it), it, folded)
+            return block.hits()
 
         return await again(attempt)
 

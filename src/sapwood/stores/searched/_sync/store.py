@@ -24,10 +24,13 @@ from ....model import (
     Search,
     SessionRecord,
 )
+from ....rules import check
+from ....rules.search_cursor import is_place_of
 from ....store._sync.admin import Progress, StoreAdmin
 from ....store._sync.contract import Store
 from ...base.refusals import store_closed
 from ..entry import IndexGoneError
+from ..matches import PLACES
 from .checker import Checker
 from .feeder import Feeder
 from .index import SearchIndex
@@ -177,12 +180,17 @@ class SearchedStore(DelegatingStore):
     def search(self, owner: str, search: Search) -> Hits:
         if self._is_closed:
             raise store_closed()
+        check.search(search)
+        goes_on = search.cursor is not None
+        if goes_on and self._fallback and not is_place_of(PLACES, owner, search):
+            # The store itself gave the page before.
+            return self._store.search(owner, search)
         try:
             if self._unsummarised:
                 self._summarise_rest()
             return self._searcher.search(owner, search)
         except StoreError as error:
-            if not self._fallback:
+            if goes_on or not self._fallback:
                 raise
             logger.warning("the store searches without its index: %s", error)
             return self._store.search(owner, search)

@@ -145,13 +145,14 @@ class Follower:
         put_state(
             self._index,
             database=database_number(self._main),
+            made=self._index.value("SELECT random()"),
             scanned=0,
             **{f"from_{name}": value for name, value in mark._asdict().items()},
         )
 
     def _end(self, state: dict[str, int]) -> None:
         self._index.run("DELETE FROM todo", ())
-        self._index.run("DELETE FROM state WHERE name NOT IN ('database', 'removed')", ())
+        self._index.run("DELETE FROM state WHERE name NOT IN ('database', 'made', 'removed')", ())
         put_state(self._index, **{name: state[f"from_{name}"] for name in Mark._fields})
 
     def _summaries(self, owners: Owners) -> Iterator[IndexedText]:
