@@ -46,7 +46,7 @@ from .quick_read import (
 )
 from .sums import context_at, is_edited, leave_to_sum, renew_context
 from .tables import Tables
-from .tx import Row, Tx, delete_by, select_by
+from .tx import ResultRow, Tx, delete_by, select_by
 
 RECENT_STEPS = 64
 """How many spans an append walks to know its context; beyond that it is worked out when asked,
@@ -154,7 +154,7 @@ class SqlMessageStatements(MessageStatements[Tx]):
     spans_at_once = 1
     may_have_landed = True
 
-    def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
+    def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, ResultRow]:
         return rows_at(self._tx, session.tree, positions)
 
     def home_names(self, session: SessionRow, homes: Collection[int]) -> HomeNames:
@@ -235,8 +235,8 @@ class SqlMessageStatements(MessageStatements[Tx]):
         rows = self._tx.rows(own_segments, **place, first=first, most=most)
         return [(number, parent) for number, parent in rows]
 
-    def gaps(self, session: SessionRow, leaf: int, after: int) -> list[Row]:
-        found: list[Row] = []
+    def gaps(self, session: SessionRow, leaf: int, after: int) -> list[ResultRow]:
+        found: list[ResultRow] = []
         for span in spans_after(after, unpack_place(leaf), self._tx.lineage):
             rows = self._tx.rows(_gaps, **_of(session, span))
             found += [(pos, id, self._tx.home_name(home)) for pos, home, id in rows]
@@ -250,7 +250,7 @@ class SqlMessageStatements(MessageStatements[Tx]):
         rows = self._contents(session, [it.pos for it in seen])
         return {pos: first_digest(*found) for pos, *found, _ in rows}
 
-    def _contents(self, session: SessionRow, positions: Sequence[int]) -> list[Row]:
+    def _contents(self, session: SessionRow, positions: Sequence[int]) -> list[ResultRow]:
         return [
             row
             for some in in_parts(positions)
@@ -290,7 +290,7 @@ class SqlMessageStatements(MessageStatements[Tx]):
         statement = from_the_end if backwards else from_the_beginning
         if not bodies:
             statement = sizes_from_the_end if backwards else sizes_from_the_beginning
-        rows: list[Row] = []
+        rows: list[ResultRow] = []
         for span in spans:
             room = NO_LIMIT if most is None else most - len(rows)
             rows += self._tx.rows(statement, **_of(session, span), most=room)
