@@ -99,8 +99,19 @@ def _range(t: Tables, values: bool, is_included: bool, reverse: bool, is_limited
     d = t.document.c
     begins = d.key >= bindparam("low") if is_included else d.key > bindparam("low")
     found = _lasting(t, values).where(begins, d.key < bindparam("high"))
-    in_order = found.order_by(d.key.desc() if reverse else d.key)
+    in_order = _by_key(t, found).order_by(d.key.desc() if reverse else d.key)
     return in_order.limit(bindparam("most")) if is_limited else in_order
+
+
+def _by_key(t: Tables, found: Any) -> Any:
+    """Let MariaDB begin at the first key: by itself it may go over all keys of a session.
+
+    It names the index of a unique key after the first column; a user's may have any name.
+    """
+    name = t.document.c.owner.name
+    if t.kind != "mysql" or t.are_theirs or not name.isidentifier():
+        return found
+    return found.with_hint(t.document, f"FORCE INDEX (`{name}`)")
 
 
 def _with_prefix(t: Tables, values: bool) -> Any:

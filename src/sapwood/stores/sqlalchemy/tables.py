@@ -71,6 +71,7 @@ class Tables:
                 path="prefix",
             )
         self.kind = "mysql" if kind in MYSQL else kind
+        self.are_theirs = are_theirs
         # Elsewhere a user's column may have any collation, which is not looked at.
         self.keys_are_sorted = self.kind == "mysql" or not are_theirs
         self.metadata = MetaData(schema=schema)
