@@ -22,6 +22,7 @@ from ..model import (
     NewMessage,
     NewOverlay,
     NewSession,
+    Position,
     Read,
     Root,
     Search,
@@ -91,6 +92,8 @@ def has_id(message: NewMessage) -> None:
         raise UsageError("a message to update needs its id", path="message id")
     if message.created_us is not None:
         raise UsageError("an update keeps the time: leave created_us out", path="created_us")
+    if message.digest is not None:
+        raise UsageError("an update keeps the first digest: leave it out", path="digest")
 
 
 def whole(value: int | None, what: str, least: int, most: int = MAX_WHOLE) -> None:
@@ -199,6 +202,16 @@ def read(query: Read) -> None:
     whole(query.max_bytes, "max_bytes", 1)
     count(query.after, "after", 0)
     whole(query.before, "before", 0)
+    instance(query.bodies, bool, "bodies")
+
+
+def message_page(after: Position | None, limit: int) -> None:
+    """Check how a session's messages are listed."""
+    if after is not None:
+        instance(after, Position, "after")
+        name(after.segment, "after.segment")
+        count(after.depth, "after.depth", 1)
+    count(limit, "limit", 1, MAX_PAGE)
 
 
 def new_overlay(new: NewOverlay, max_bytes: int) -> None:
@@ -348,6 +361,7 @@ def search(value: Search) -> None:
     instance(value, Search, "search")
     given(name, value.session, "session")
     count(value.limit, "limit", 1, MAX_HITS)
+    given(text, value.cursor, "cursor")
 
 
 def feed(after: str, limit: int, reader: str | None) -> None:

@@ -66,6 +66,15 @@ def check_name(value: str, what: str, most: int = MAX_NAME_BYTES) -> None:
         raise UsageError(f"{what} {value!r} has a control character", path=what)
 
 
+def is_name(value: object) -> bool:
+    """Whether something is an id, label or owner as `check_name` takes it."""
+    try:
+        check_name(value, "")  # type: ignore[arg-type]
+    except UsageError:
+        return False
+    return True
+
+
 def check_time(value: object, what: str) -> None:
     """Check a time in microseconds since 1970, which a datetime can say."""
     if type(value) is not int or not 0 <= value <= MAX_TIME_US:

@@ -82,7 +82,7 @@ class MemoryRunner(Runner):
         def work(unit: LogUnit) -> MemorySnapshot:
             for owner in self._unit.admin.owners():
                 # The feed takes note when it is read: a cursor of this moment is to hold later.
-                self._unit.feed.end(owner)
+                self._unit.feed.newest(owner)
             return MemorySnapshot(self.driver.shelf, self._logs.stamp())
 
         return self.read(work)

@@ -32,6 +32,7 @@ from .work import (
     Edit,
     Erase,
     ErasedPlace,
+    ForgetReader,
     LogWork,
     MoveTip,
     NoteSwept,
@@ -250,8 +251,24 @@ def _change_session(state: LogState, work: LogWork) -> LogState:
     return state
 
 
+def _change_feed(state: LogState, work: LogWork) -> LogState:
+    """Fold what moves the change feed of an owner's log on."""
+    match work:
+        case AdvanceFeed():
+            seen = {log: last for _, _, log, _, last in work.parts}
+            return replace(state, seen=state.seen | seen)
+        case RegisterReader():
+            return replace(state, readers=state.readers | {work.reader: work.n})
+        case ForgetReader():
+            left = {name: n for name, n in state.readers.items() if name != work.reader}
+            return replace(state, readers=left)
+        case TrimFeed():
+            return replace(state, trimmed=max(state.trimmed, work.n))
+    return state
+
+
 def _change_log(state: LogState, work: LogWork) -> LogState:
-    """Fold what changes a little of the state of any log: its pages, numbers, and the feed's."""
+    """Fold what changes a little of the state of any log: its pages, numbers and shelves."""
     match work:
         case NoteSwept() if state.is_alive:
             return replace(state, is_unswept=False)
@@ -261,13 +278,6 @@ def _change_log(state: LogState, work: LogWork) -> LogState:
             return replace(state, active_us=active_us)
         case SkipNumbers():
             return replace(state, n=work.n)
-        case AdvanceFeed():
-            seen = {log: last for _, _, log, _, last in work.parts}
-            return replace(state, seen=state.seen | seen)
-        case RegisterReader():
-            return replace(state, readers=state.readers | {work.reader: work.n})
-        case TrimFeed():
-            return replace(state, trimmed=max(state.trimmed, work.n))
         case WipeLog():
             kept = LogState(tree=state.tree, log=state.log, k=state.k, shelves=state.shelves)
             return replace(kept, n=state.n, trimmed=state.n)
@@ -291,11 +301,6 @@ _FOLDS: dict[type, Callable[[LogState, Any], LogState]] = {
         ),
         _change_session,
     ),
-    **dict.fromkeys(
-        (
-            *(NoteSwept, WritePage, SkipNumbers, AdvanceFeed, RegisterReader, TrimFeed),
-            *(OpenShelf, WipeLog),
-        ),
-        _change_log,
-    ),
+    **dict.fromkeys((AdvanceFeed, RegisterReader, ForgetReader, TrimFeed), _change_feed),
+    **dict.fromkeys((NoteSwept, WritePage, SkipNumbers, OpenShelf, WipeLog), _change_log),
 }

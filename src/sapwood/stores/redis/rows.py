@@ -20,7 +20,7 @@ from ...model import (
     Root,
     SessionRecord,
 )
-from ...rules.codec import decode_body, decode_json
+from ...rules.codec import Body, decode_body, decode_json
 from ..base.refusals import bad_snapshot
 
 PREFIX = "sapwood"
@@ -81,20 +81,28 @@ def message_of(entry: bytes, segment: str, depth: int, home: str | None) -> Mess
 
 
 def take_messages(
-    stored: Sequence[bytes], segment: str, first: int, home: str | None, into: list[Entry]
+    stored: Sequence[bytes],
+    segment: str,
+    first: int,
+    home: str | None,
+    into: list[Entry],
+    bodies: bool = True,
 ) -> int:
-    """Add the live messages of a run of entries; return the size of their bodies."""
+    """Add the live messages of a run of entries; return the size of their bodies.
+
+    Without `bodies` it stands in their place.
+    """
     size = 0
     for depth, entry in enumerate(stored, first):
         head, _, data = entry.partition(b"\n")
         if not data:
             continue
-        size += len(data)
+        size += len(data) if bodies else int(data)
         try:
             tokens, version, created, _, role, id = head.decode().split(SEP)
         except ValueError as error:
             raise StoreCorruptError(f"the entry at {segment}.{depth} cannot be read") from error
-        body = decode_body(data, id)
+        body = decode_body(data, id) if bodies else Body([])
         into.append(
             Message(
                 id=id,
@@ -102,6 +110,7 @@ def take_messages(
                 parts=body.parts,
                 metadata=body.metadata,
                 extra=body.extra,
+                name=body.name,
                 segment=segment,
                 depth=depth,
                 home=home,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from ...rules.tree import spans_up
 from ..relational._sync.fork import CopiedPath, ForkStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
-from ..relational.rows import Row, SessionRow
+from ..relational.rows import KIND_APPEND, Row, SessionRow
 from ..relational.walk import ending_on_path
 from .connection import Connection
-from .feed import KIND_APPEND, record_change
+from .feed import record_change
 from .lookup import add_descent
 from .messages import new_segment
 from .overlays import SqliteOverlayStatements, put_in_force

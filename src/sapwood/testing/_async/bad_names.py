@@ -18,6 +18,7 @@ from ...model import (
     NewMessage,
     NewOverlay,
     NewSession,
+    Position,
     Read,
     SessionPatch,
     SessionQuery,
@@ -69,6 +70,11 @@ PLACES: dict[str, Placed] = {
     "append.role": lambda bad: lambda s, o, n: s.append(o, n, [say("x"), _message(role=bad)]),
     "delete": lambda bad: lambda s, o, n: s.delete_messages(o, n, ["m1", bad]),
     "find": lambda bad: lambda s, o, n: s.find_messages(o, n, [bad]),
+    "find_parents": lambda bad: lambda s, o, n: s.find_parents(o, n, ["m1", bad]),
+    "find_homes": lambda bad: lambda s, o, n: s.find_homes(o, bad),
+    "list_messages.after": lambda bad: (
+        lambda s, o, n: s.list_messages(o, n, after=Position(bad, 1))
+    ),
     "children": lambda bad: lambda s, o, n: s.list_children(o, n, bad),
     "update_message.id": lambda bad: lambda s, o, n: s.update_message(o, n, _message(id=bad)),
     "overlay.first": lambda bad: lambda s, o, n: s.add_overlay(o, n, _covering(bad, "o1")),
@@ -99,6 +105,10 @@ KEY_PLACES: dict[str, Placed] = {
 
 OPTIONAL_PLACES: dict[str, Placed] = {
     "append.id": lambda bad: lambda s, o, n: s.append(o, n, [say("x"), _message(id=bad)]),
+    "append.name": lambda bad: lambda s, o, n: s.append(o, n, [say("x"), _message(name=bad)]),
+    "update_message.name": lambda bad: (
+        lambda s, o, n: s.update_message(o, n, _message(id="m1", name=bad))
+    ),
     "append.parent": lambda bad: lambda s, o, n: s.append(o, n, [say("x")], parent=bad),
     "append.expected_tip": lambda bad: lambda s, o, n: s.append(o, n, [say("x")], expected_tip=bad),
     "fork.message": lambda bad: (
@@ -171,7 +181,10 @@ class AsyncBadNameContract(AsyncContractBase):
             "list": lambda s, o, n: s.list_sessions(o, SessionQuery()),
             "statistics": lambda s, o, n: s.statistics(o),
             "changes": lambda s, o, n: s.changes(o),
+            "feed cursor": lambda s, o, n: s.feed_cursor(o),
+            "forget reader": lambda s, o, n: s.forget_reader(o, "r"),
             "erase": lambda s, o, n: s.erase_owner(o),
+            "homes": lambda s, o, n: s.find_homes(o, "m1"),
             "document": lambda s, o, n: s.put_document(o, "k", b""),
         }
         await refuses(store, calls, bad_arguments.NAMES[bad], "s")

@@ -15,9 +15,20 @@ from .documents import AsyncDocumentContract
 from .durability import AsyncDurableContract
 from .edges import AsyncEdgeContract
 from .feed import AsyncFeedContract
+from .feed_records import (
+    AsyncChangedOwnersContract,
+    AsyncFeedReaderContract,
+    AsyncRecordFeedContract,
+)
 from .forks import AsyncDetachedForkContract, AsyncForkContract
 from .known import AsyncKnownContract
 from .listing import AsyncListingContract
+from .looks import (
+    AsyncBodilessContract,
+    AsyncHomesContract,
+    AsyncParentContract,
+    AsyncStreamContract,
+)
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
 from .missing import AsyncMissingContract
 from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSnapshotContract
@@ -26,6 +37,7 @@ from .owners import AsyncOwnerContract
 from .reads import AsyncReadContract, AsyncTreeContract, AsyncWindowContract
 from .roundtrip import AsyncRoundTripContract
 from .search import AsyncSearchContract, AsyncSummarySearchContract
+from .search_pages import AsyncSearchPageContract
 from .search_query import AsyncFilterContract, AsyncHitContract, AsyncQueryContract
 from .search_scope import (
     AsyncForkSearchContract,
@@ -35,6 +47,7 @@ from .search_scope import (
 )
 from .serial import AsyncSerialContract
 from .sessions import AsyncSessionContract
+from .speakers import AsyncDigestContract, AsyncNameContract
 from .sums import AsyncSumContract
 from .units import AsyncFenceContract, AsyncUnitContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
@@ -52,6 +65,12 @@ class AsyncStoreContract(
     AsyncFindContract,
     AsyncUpdateContract,
     AsyncDeleteContract,
+    AsyncNameContract,
+    AsyncDigestContract,
+    AsyncParentContract,
+    AsyncStreamContract,
+    AsyncHomesContract,
+    AsyncBodilessContract,
     AsyncReadContract,
     AsyncWindowContract,
     AsyncTreeContract,
@@ -78,9 +97,13 @@ class AsyncStoreContract(
     AsyncQueryContract,
     AsyncFilterContract,
     AsyncHitContract,
+    AsyncSearchPageContract,
     AsyncUsageContract,
     AsyncStatisticsContract,
     AsyncFeedContract,
+    AsyncRecordFeedContract,
+    AsyncFeedReaderContract,
+    AsyncChangedOwnersContract,
     AsyncSessionDeletionContract,
     AsyncClearContract,
     AsyncOwnerContract,

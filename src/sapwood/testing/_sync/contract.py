@@ -17,9 +17,20 @@ from .documents import DocumentContract
 from .durability import DurableContract
 from .edges import EdgeContract
 from .feed import FeedContract
+from .feed_records import (
+    ChangedOwnersContract,
+    FeedReaderContract,
+    RecordFeedContract,
+)
 from .forks import DetachedForkContract, ForkContract
 from .known import KnownContract
 from .listing import ListingContract
+from .looks import (
+    BodilessContract,
+    HomesContract,
+    ParentContract,
+    StreamContract,
+)
 from .messages import DeleteContract, FindContract, UpdateContract
 from .missing import MissingContract
 from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
@@ -28,6 +39,7 @@ from .owners import OwnerContract
 from .reads import ReadContract, TreeContract, WindowContract
 from .roundtrip import RoundTripContract
 from .search import SearchContract, SummarySearchContract
+from .search_pages import SearchPageContract
 from .search_query import FilterContract, HitContract, QueryContract
 from .search_scope import (
     ForkSearchContract,
@@ -37,6 +49,7 @@ from .search_scope import (
 )
 from .serial import SerialContract
 from .sessions import SessionContract
+from .speakers import DigestContract, NameContract
 from .sums import SumContract
 from .units import FenceContract, UnitContract
 from .usage import StatisticsContract, UsageContract
@@ -54,6 +67,12 @@ class StoreContract(
     FindContract,
     UpdateContract,
     DeleteContract,
+    NameContract,
+    DigestContract,
+    ParentContract,
+    StreamContract,
+    HomesContract,
+    BodilessContract,
     ReadContract,
     WindowContract,
     TreeContract,
@@ -80,9 +99,13 @@ class StoreContract(
     QueryContract,
     FilterContract,
     HitContract,
+    SearchPageContract,
     UsageContract,
     StatisticsContract,
     FeedContract,
+    RecordFeedContract,
+    FeedReaderContract,
+    ChangedOwnersContract,
     SessionDeletionContract,
     ClearContract,
     OwnerContract,

@@ -44,7 +44,7 @@ class UnitMachine(MachineBase):
         session = self.draws.session(data)
         place = self.draws.place(data, session, live=True)
         drawn = self.draws.message(data, "nothing" if isinstance(place, Root) else place)
-        message = msgspec.structs.replace(drawn, created_us=None)
+        message = msgspec.structs.replace(drawn, created_us=None, digest=None)
         along, tip = self.draws.along(data, session), self._guard(data, session, guarded)
         done = self.do(
             "update_message",

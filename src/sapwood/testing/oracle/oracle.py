@@ -43,6 +43,14 @@ class Oracle(OracleOverlays):
         seen = {node for session in self.sessions.values() for node in session.seen()}
         return sum(not node.deleted for node in seen)
 
+    def homes_of(self, id: str) -> list[str]:
+        """Return the sessions that wrote a live message of this id, by name."""
+        return sorted(
+            session.id
+            for session in self.sessions.values()
+            if any(node.id == id and not node.deleted for node in session.own)
+        )
+
     # sessions
 
     def create(self, new: NewSession, now_us: int) -> Session:

@@ -53,6 +53,8 @@ _WRITE = (
     " %(pins)s::text[]) n WHERE n.is_live))), (SELECT count(*) FROM covers),"
     " %(now)s, %(now)s, %(now)s / 1000000"
     " FROM new JOIN claimed c ON c.number = new.n RETURNING s.*),"
+    " told AS (INSERT INTO {s}.change (owner, session, tree, kind, first, last, at, name)"
+    " SELECT s.owner, s.number, s.tree, 8, s.version, s.version, %(told_at)s, s.id FROM s),"
     " p AS (INSERT INTO {s}.profile AS p (tree, session, title, state, tags, budget, parent_kind,"
     " parent, attributes, model, source, end_reason) SELECT o.tree, c.number, %(title)s, %(state)s,"
     " coalesce(%(tags)s::text[], o.tags),"
@@ -121,11 +123,10 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     place = _place(tx, SessionRow._make(row), point)
     if is_taken or not has_parent or place is None:
         return None
-    if new.created_us is not None:
-        now = new.created_us
-    elif tx.clock is not None:
-        now = tx.clock()
-    values = place | _profile(new, parent) | {"owner": number, "id": new.id, "now": now}
+    told_at = now if tx.clock is None else tx.clock()
+    now = told_at if new.created_us is None else new.created_us
+    named = {"owner": number, "id": new.id, "now": now, "told_at": told_at}
+    values = place | _profile(new, parent) | named
     made = tx.row(_WRITE, values)
     if made is None:
         return None

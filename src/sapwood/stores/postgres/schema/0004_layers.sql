@@ -1,3 +1,38 @@
+-- Messages. Keep the digests that clients gave for messages that were just appended from a position
+-- on: none else can work them out. Where there is no position, nothing was appended.
+CREATE FUNCTION {s}.keep_digests(
+    owner_name text, session_id text, start bigint, digests bytea[]
+) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    of_tree bigint;
+BEGIN
+    IF start IS NULL THEN RETURN; END IF;
+    -- Now that it is locked: a clear may have moved it to another tree before.
+    SELECT d.tree INTO STRICT of_tree
+    FROM {s}.owner o JOIN {s}.directory d ON d.owner = o.number
+    WHERE o.name = owner_name AND d.id = session_id;
+    FOR n IN 1 .. cardinality(digests) LOOP
+        CONTINUE WHEN digests[n] IS NULL;
+        UPDATE {s}.message m SET digest = digests[n]
+        WHERE m.tree = of_tree AND m.pos = start + n - 1;
+    END LOOP;
+END $$;
+
+-- The feed. Tell it of a session's record that was made or changed: in place of positions stands the
+-- record's version.
+CREATE FUNCTION {s}.tell_record(of_tree bigint, of_session bigint, at_us bigint) RETURNS void
+LANGUAGE sql VOLATILE AS $$
+    INSERT INTO {s}.change (owner, session, tree, kind, first, last, at, name)
+    SELECT x.owner, x.number, x.tree, 8, x.version, x.version, at_us, x.id
+    FROM {s}.session x WHERE x.tree = of_tree AND x.number = of_session
+$$;
+
+-- Which owners changed is looked for by transaction: the index is of pages, and costs a change next
+-- to nothing.
+CREATE INDEX change_by_transaction ON {s}.change USING brin (xid)
+    WITH (pages_per_range = 16, autosummarize = on);
+CREATE INDEX owner_by_trimmed ON {s}.owner (trimmed_xid);
+
 -- Documents. When one was first put; NULL: when it was put last, and not replaced since.
 ALTER TABLE {s}.document ADD COLUMN created_at bigint;
 
@@ -67,6 +102,7 @@ BEGIN
     IF patched IS NULL THEN RETURN; END IF;
     UPDATE {s}.session x SET version = x.version + 1, closed = coalesce(new_closed, x.closed)
     WHERE x.tree = s.tree AND x.number = s.number;
+    PERFORM {s}.tell_record(s.tree, s.number, now_us);
     IF patched = '{}' THEN RETURN; END IF;
     UPDATE {s}.profile p SET
         title = CASE WHEN 'title' = ANY (patched) THEN new_title ELSE p.title END,

@@ -8,8 +8,9 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from ....errors import NotFoundError, StoreCorruptError
-from ....model import Health, Problem
+from ....model import ChangedOwners, Health, Problem
 from ....rules.codec import decode_body
+from ....store.owners import next_owners
 from ..errors import BehindError
 from ..fold import fold
 from ..log_documents import LogDocument, LogEntry, key_of, lookups_of, record_key
@@ -18,12 +19,11 @@ from ..rows import LogRow
 from ..state import LogState, MessagePlace, decode_state
 from ..view import LogView
 from ..work import WritePage
-from .descendants import segments_of
+from .descendants import segments_of, whole_segment
 from .documents import values_of
 from .history import covers_of
 from .logs import AsyncLogSubject, again
 from .rows import rows_in_all
-from .search import whole_segment
 from .shelves import shelf_states
 from .sweep import finish_deletions
 
@@ -46,6 +46,10 @@ class AsyncLogAdmin(AsyncLogSubject):
             if entry.owner not in owners and await self._has_something(entry):
                 owners.add(entry.owner)
         return sorted(owners)
+
+    async def changed_owners(self, after: str, limit: int) -> ChangedOwners:
+        """List owners, one after the other."""
+        return next_owners(await self.owners(), after, limit)
 
     async def _has_something(self, entry: LogEntry) -> bool:
         if not entry.session:

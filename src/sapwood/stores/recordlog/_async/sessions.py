@@ -108,7 +108,7 @@ class AsyncLogSessions(AsyncLogSubject):
 
         async def decide(state: LogState) -> Decision[LogState]:
             refuse_stale_session(session, state.version, expected_version)
-            return Retire(await self._logs.now()), state
+            return Retire(await self._logs.now(), state.version), state
 
         state, before = await self._logs.change(owner, session, decide)
         with suppress(StoreError):
@@ -119,7 +119,7 @@ class AsyncLogSessions(AsyncLogSubject):
         """Retire a session's messages and go on."""
 
         async def decide(state: LogState) -> Decision[None]:
-            return Clear(await self._logs.now()), None
+            return Clear(await self._logs.now(), state.version), None
 
         state, _ = await self._logs.change(owner, session, decide)
         cleared = await self._record(state)  # before others' changes are seen

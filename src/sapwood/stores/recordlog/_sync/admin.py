@@ -10,8 +10,9 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from ....errors import NotFoundError, StoreCorruptError
-from ....model import Health, Problem
+from ....model import ChangedOwners, Health, Problem
 from ....rules.codec import decode_body
+from ....store.owners import next_owners
 from ..errors import BehindError
 from ..fold import fold
 from ..log_documents import LogDocument, LogEntry, key_of, lookups_of, record_key
@@ -20,12 +21,11 @@ from ..rows import LogRow
 from ..state import LogState, MessagePlace, decode_state
 from ..view import LogView
 from ..work import WritePage
-from .descendants import segments_of
+from .descendants import segments_of, whole_segment
 from .documents import values_of
 from .history import covers_of
 from .logs import LogSubject, again
 from .rows import rows_in_all
-from .search import whole_segment
 from .shelves import shelf_states
 from .sweep import finish_deletions
 
@@ -48,6 +48,10 @@ class LogAdmin(LogSubject):
             if entry.owner not in owners and self._has_something(entry):
                 owners.add(entry.owner)
         return sorted(owners)
+
+    def changed_owners(self, after: str, limit: int) -> ChangedOwners:
+        """List owners, one after the other."""
+        return next_owners(self.owners(), after, limit)
 
     def _has_something(self, entry: LogEntry) -> bool:
         if not entry.session:

@@ -282,5 +282,5 @@ def _copied(row: LogRow) -> AppendedMessage:
         row.created_us,
         row.body,
         version=row.version,
-        digest=first_digest(row) if row.version > 1 else None,
+        digest=first_digest(row) if row.version > 1 else row.digest,
     )

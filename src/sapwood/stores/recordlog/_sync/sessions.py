@@ -110,7 +110,7 @@ class LogSessions(LogSubject):
 
         def decide(state: LogState) -> Decision[LogState]:
             refuse_stale_session(session, state.version, expected_version)
-            return Retire(self._logs.now()), state
+            return Retire(self._logs.now(), state.version), state
 
         state, before = self._logs.change(owner, session, decide)
         with suppress(StoreError):
@@ -121,7 +121,7 @@ class LogSessions(LogSubject):
         """Retire a session's messages and go on."""
 
         def decide(state: LogState) -> Decision[None]:
-            return Clear(self._logs.now()), None
+            return Clear(self._logs.now(), state.version), None
 
         state, _ = self._logs.change(owner, session, decide)
         cleared = self._record(state)  # before others' changes are seen

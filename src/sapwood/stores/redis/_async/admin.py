@@ -6,7 +6,8 @@ from typing import Any
 
 from ...._version import __version__
 from ....errors import MigrationNeededError, SchemaTooNewError, StoreCorruptError, StoreError
-from ....model import Health, Problem
+from ....model import ChangedOwners, Health, Problem
+from ....store.owners import next_owners
 from .context import AsyncRedisWork, TreeState
 from .inspection import OUT_OF_ORDER, Finding, are_out_of_order, inspect, still_found
 from .listing import trees_of
@@ -86,6 +87,10 @@ class AsyncRedisAdmin(AsyncRedisWork):
             [("EXISTS", keys.owner(it, part)) for it in owners for part in ("d", "k:")]
         )
         return [it for n, it in enumerate(owners) if parts[2 * n] or parts[2 * n + 1]]
+
+    async def changed_owners(self, after: str, limit: int) -> ChangedOwners:
+        """List owners, one after the other."""
+        return next_owners(await self.owners(), after, limit)
 
     async def check(self) -> list[Problem]:
         """Look for damage; change nothing."""

@@ -93,7 +93,7 @@ async def _retire(context: AsyncRedisContext, look: Look, now: int) -> list[Redi
     )
     left = {int(it) for it in segments} | ({row.fork[0]} if row.fork[0] else set())
     return [
-        ("RPUSH", context.key(tree, "f"), f"R {now} {row.id}"),
+        ("RPUSH", context.key(tree, "f"), f"R {now}/{row.version} {row.id}"),
         *(("ZADD", context.key(tree, "z"), it, it) for it in sorted(left)),
         *await release_overlays(context, tree, [member[32:] for member in members]),
         ("UNLINK", context.key(tree, f"o:{row.home}"), context.key(tree, f"v:{row.number}")),

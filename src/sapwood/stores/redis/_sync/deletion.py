@@ -95,7 +95,7 @@ def _retire(context: RedisContext, look: Look, now: int) -> list[RedisCommand]:
     )
     left = {int(it) for it in segments} | ({row.fork[0]} if row.fork[0] else set())
     return [
-        ("RPUSH", context.key(tree, "f"), f"R {now} {row.id}"),
+        ("RPUSH", context.key(tree, "f"), f"R {now}/{row.version} {row.id}"),
         *(("ZADD", context.key(tree, "z"), it, it) for it in sorted(left)),
         *release_overlays(context, tree, [member[32:] for member in members]),
         ("UNLINK", context.key(tree, f"o:{row.home}"), context.key(tree, f"v:{row.number}")),

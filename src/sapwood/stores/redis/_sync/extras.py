@@ -128,6 +128,7 @@ def write_extras(
             changes["c"] = ""
     if extras.patch is not None:
         changes |= {**patched_fields(look.row, extras.patch), "ver": look.row.version + 1}
+        commands.append(context.tell(look.tree, look.row.id, look.row.version + 1, look.now))
     if changes:
         commands.append(context.change(look, changes))
     return ExtraWrites(commands, changes, written_versions(extras, version))

@@ -131,3 +131,7 @@ class AsyncSqlAlchemyStore(AsyncBaseStore):
         if reader is not None:
             await self._runner.write(lambda unit: unit.feed.register(owner, reader, after))
         return await self._runner.here().changes(owner, after, limit)
+
+    async def feed_cursor(self, owner: str) -> str:
+        check.owner(owner)
+        return await self._runner.here().feed_cursor(owner)

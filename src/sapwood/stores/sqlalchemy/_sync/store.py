@@ -133,3 +133,7 @@ class SqlAlchemyStore(BaseStore):
         if reader is not None:
             self._runner.write(lambda unit: unit.feed.register(owner, reader, after))
         return self._runner.here().changes(owner, after, limit)
+
+    def feed_cursor(self, owner: str) -> str:
+        check.owner(owner)
+        return self._runner.here().feed_cursor(owner)
