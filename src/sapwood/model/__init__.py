@@ -29,6 +29,7 @@ from .message import (
     Gap,
     Leaf,
     Message,
+    MessagePage,
     NewMessage,
     OnKnown,
     Position,
@@ -50,6 +51,7 @@ from .part import (
 )
 from .record import (
     Change,
+    ChangedOwners,
     ChangeKind,
     Changes,
     Document,
@@ -81,6 +83,7 @@ __all__ = [
     "Appended",
     "Change",
     "ChangeKind",
+    "ChangedOwners",
     "Changes",
     "ClearEvent",
     "CompactEvent",
@@ -109,6 +112,7 @@ __all__ = [
     "Hits",
     "Leaf",
     "Message",
+    "MessagePage",
     "ModelInput",
     "ModelMessage",
     "NewMessage",

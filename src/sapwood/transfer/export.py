@@ -201,6 +201,7 @@ def _message_line(message: Message, parent: str | None) -> MessageLine:
         created_us=message.created_us,
         home=message.home,
         extra=message.extra,
+        name=message.name,
     )
 
 

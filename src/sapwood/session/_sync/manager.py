@@ -121,6 +121,13 @@ class SessionManager(Configurable):
         record = self._store.find_session(self._owner, id)
         return None if record is None else self._hold(record.id)
 
+    def find_homes(self, message: str) -> list[str]:
+        """Find the sessions that wrote a message of this id, in the order of their names.
+
+        Each of the owner's sessions is looked into.
+        """
+        return self._store.find_homes(self._owner, message)
+
     def list_sessions(self, **filters: Unpack[SessionFilters]) -> SessionPage:
         """List the records of sessions, the last active first, a page at a time."""
         refuse_unknown(filters, SessionFilters)

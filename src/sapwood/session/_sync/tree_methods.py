@@ -82,8 +82,8 @@ class TreeMethods(SessionBase):
     def edit(self, message: MessageRef, content: Content, *, id: str | None = None) -> Message:
         """Write a message anew, on a branch beside the old one; the tip moves to the new one."""
         old = self._stored.get_message(id_of(message))
-        above = _place_above(self._stored, old.id, old.depth)
-        new = new_message(old.role, content, self._setup.counter, id=id)
+        above = self._stored.get_parent(old.id)
+        new = new_message(old.role, content, self._setup.counter, id=id, name=old.name)
         return (self._append([new], above, None)).messages[0]
 
     def pop(self, *, expected_tip: PlaceRef | None = None) -> SessionRecord:
@@ -92,14 +92,13 @@ class TreeMethods(SessionBase):
         Nothing is deleted. `UsageError` when there is nothing left, `StaleTipError` when the tip is
         not the expected one, or somebody appended meanwhile.
         """
-        record = self._stored.record()
-        tip, position = record.tip, record.tip_position
+        tip = (self._stored.record()).tip
         if expected_tip is not None:
             refuse_stale_tip(tip, id_of(expected_tip))
-        if position is None or not isinstance(tip, str):
+        if not isinstance(tip, str):
             raise UsageError("there is no message to take back", path="pop")
         with _gone_if_cleared(tip):
-            above = _place_above(self._stored, tip, position.depth)
+            above = self._stored.get_parent(tip)
         return self.checkout(above, expected_tip=tip)
 
     def undo(self, turns: int = 1) -> SessionRecord:
@@ -175,17 +174,6 @@ def _gone_if_cleared(tip: str | Root) -> Iterator[None]:
         if error.id != tip:
             raise
         raise StaleTipError("the session was cleared meanwhile: read it again") from error
-
-
-def _place_above(stored: StoredSession, id: str, depth: int) -> str | Root:
-    """Return the place that a message at a depth follows, also where a message was deleted."""
-    if depth == 1:
-        return ROOT
-    query = Read(leaf=id, overlays=False, after=depth - 2, before=depth)
-    above = (stored.read(query)).messages_only
-    if above:
-        return above[0].id
-    return (stored.store.list_gaps(stored.owner, stored.id, id, after=depth - 2))[0].id
 
 
 def _place_before(stored: StoredSession, tip: str, turns: int) -> Message | Root:

@@ -259,12 +259,33 @@ class AsyncStore(AsyncMessageCalls, AsyncDocumentCalls):
         """Read the change feed after a cursor; the empty cursor is its beginning.
 
         Each append, edit and delete comes at least once, in commit order within a session; changes
-        of sessions that are gone may be left out, but not that they went. A cursor never passes an
-        unseen change. Naming a `reader` keeps what follows `after` from being trimmed; the name
-        is one reader's of this owner. Raises `NotFoundError` when the feed was trimmed behind an
-        unregistered reader's cursor, or has not come to it since the store was restored from a
-        backup: read everything, then go on from the feed's beginning.
+        of sessions that are gone may be left out, but not that they went. So does, as RECORD, each
+        unit of work that made a session or changed its record: what counts in the record's
+        version, but a clear, which is told as RETIRE. A reader takes the record as it is now, and
+        passes over the kinds that it does not know.
+
+        A change's version is the one that it made, or a later one, but never a lower one: what was
+        read of a higher version holds. A deleted message's is above all that it had.
+
+        A cursor never passes an unseen change. Naming a `reader` keeps what follows `after` from
+        being trimmed, for as long as nothing of that is older than 30 days: then the reader is
+        forgotten. The name is one reader's of this owner. Raises `NotFoundError` when the feed was
+        trimmed behind the cursor of a reader that is not registered, or not any more, or has not
+        come to it since the store was restored from a backup: read everything, then go on from
+        the feed's beginning.
         """
+
+    @abstractmethod
+    async def feed_cursor(self, owner: str) -> str:
+        """Return the feed's newest cursor, without reading the feed.
+
+        What is committed after the call is told after it. What was committed before is not, but
+        for what a store cannot yet tell from what is still to come.
+        """
+
+    @abstractmethod
+    async def forget_reader(self, owner: str, reader: str) -> bool:
+        """Let a reader of the feed hold nothing back any more; return whether it was registered."""
 
     @abstractmethod
     async def finish_deletions(self) -> None:

@@ -39,6 +39,11 @@ class Request(NamedTuple):
             and self.expected_snapshot is None
         )
 
+    @property
+    def has_digests(self) -> bool:
+        """Whether what its messages are compared by was given with any of them."""
+        return any(it.given_digest is not None for it in self.batch)
+
 
 def size_of(request: Request) -> int:
     """Return how many bytes a request has."""

@@ -19,7 +19,7 @@ from ...errors import (
     StoreUnavailableError,
     UsageError,
 )
-from ...model import EntryRef
+from ...model import EntryRef, Position
 from ...rules.codec import Packed
 
 # What is not there
@@ -35,6 +35,15 @@ def no_session(session: str) -> NotFoundError:
 def no_message(session: str, id: str) -> NotFoundError:
     """Return the error for a message that a session does not see."""
     return NotFoundError(f"session {session!r} sees no message {id!r}", kind="message", id=id)
+
+
+def no_position(session: str, at: Position) -> NotFoundError:
+    """Return the error for a position that a session does not see."""
+    return NotFoundError(
+        f"session {session!r} sees no position {at.segment}.{at.depth}: begin from the beginning",
+        kind="position",
+        id=f"{at.segment}.{at.depth}",
+    )
 
 
 def no_overlay(session: str, id: str) -> NotFoundError:

@@ -227,7 +227,9 @@ def _tidied(work: LogWork, n: int, state: LogState) -> LogWork:
 def _cut(work: Append, is_gone: Callable[[int], bool]) -> Append:
     """Take messages out of an append, by their depths; their ids and tokens stay."""
     said = [
-        replace(it, role=None, body=None) if it.body is not None and is_gone(depth) else it
+        replace(it, role=None, body=None, digest=None)
+        if it.body is not None and is_gone(depth)
+        else it
         for depth, it in enumerate(work.messages, work.first)
     ]
     is_same = all(a is b for a, b in zip(said, work.messages, strict=True))

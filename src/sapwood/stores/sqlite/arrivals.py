@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
+from ..relational.rows import KIND_APPEND, KIND_UPDATE
 from .connection import Connection
-from .feed import KIND_APPEND, KIND_COVER, KIND_UPDATE
+from .feed import KIND_COVER
 from .index.file import OWNER_BITS, FeedPlace, IndexFailedError
 from .index.follower import join_ranges
 from .index.reader import Question

@@ -10,13 +10,25 @@ from .batches import AsyncBatchContract
 from .closed import AsyncClosedContract, AsyncExtraContract
 from .concurrency import AsyncConcurrencyContract
 from .deletion import AsyncClearContract, AsyncSessionDeletionContract
+from .document_map import AsyncDocumentMapContract
 from .documents import AsyncDocumentContract
 from .durability import AsyncDurableContract
 from .edges import AsyncEdgeContract
 from .feed import AsyncFeedContract
+from .feed_records import (
+    AsyncChangedOwnersContract,
+    AsyncFeedReaderContract,
+    AsyncRecordFeedContract,
+)
 from .forks import AsyncDetachedForkContract, AsyncForkContract
 from .known import AsyncKnownContract
 from .listing import AsyncListingContract
+from .looks import (
+    AsyncBodilessContract,
+    AsyncHomesContract,
+    AsyncParentContract,
+    AsyncStreamContract,
+)
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
 from .missing import AsyncMissingContract
 from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSnapshotContract
@@ -35,6 +47,7 @@ from .search_scope import (
 )
 from .serial import AsyncSerialContract
 from .sessions import AsyncSessionContract
+from .speakers import AsyncDigestContract, AsyncNameContract
 from .sums import AsyncSumContract
 from .units import AsyncFenceContract, AsyncUnitContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
@@ -52,6 +65,12 @@ class AsyncStoreContract(
     AsyncFindContract,
     AsyncUpdateContract,
     AsyncDeleteContract,
+    AsyncNameContract,
+    AsyncDigestContract,
+    AsyncParentContract,
+    AsyncStreamContract,
+    AsyncHomesContract,
+    AsyncBodilessContract,
     AsyncReadContract,
     AsyncWindowContract,
     AsyncTreeContract,
@@ -62,6 +81,7 @@ class AsyncStoreContract(
     AsyncSnapshotContract,
     AsyncLeaseContract,
     AsyncDocumentContract,
+    AsyncDocumentMapContract,
     AsyncUnitContract,
     AsyncKnownContract,
     AsyncFenceContract,
@@ -81,6 +101,9 @@ class AsyncStoreContract(
     AsyncUsageContract,
     AsyncStatisticsContract,
     AsyncFeedContract,
+    AsyncRecordFeedContract,
+    AsyncFeedReaderContract,
+    AsyncChangedOwnersContract,
     AsyncSessionDeletionContract,
     AsyncClearContract,
     AsyncOwnerContract,

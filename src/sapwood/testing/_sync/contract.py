@@ -12,13 +12,25 @@ from .batches import BatchContract
 from .closed import ClosedContract, ExtraContract
 from .concurrency import ConcurrencyContract
 from .deletion import ClearContract, SessionDeletionContract
+from .document_map import DocumentMapContract
 from .documents import DocumentContract
 from .durability import DurableContract
 from .edges import EdgeContract
 from .feed import FeedContract
+from .feed_records import (
+    ChangedOwnersContract,
+    FeedReaderContract,
+    RecordFeedContract,
+)
 from .forks import DetachedForkContract, ForkContract
 from .known import KnownContract
 from .listing import ListingContract
+from .looks import (
+    BodilessContract,
+    HomesContract,
+    ParentContract,
+    StreamContract,
+)
 from .messages import DeleteContract, FindContract, UpdateContract
 from .missing import MissingContract
 from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
@@ -37,6 +49,7 @@ from .search_scope import (
 )
 from .serial import SerialContract
 from .sessions import SessionContract
+from .speakers import DigestContract, NameContract
 from .sums import SumContract
 from .units import FenceContract, UnitContract
 from .usage import StatisticsContract, UsageContract
@@ -54,6 +67,12 @@ class StoreContract(
     FindContract,
     UpdateContract,
     DeleteContract,
+    NameContract,
+    DigestContract,
+    ParentContract,
+    StreamContract,
+    HomesContract,
+    BodilessContract,
     ReadContract,
     WindowContract,
     TreeContract,
@@ -64,6 +83,7 @@ class StoreContract(
     SnapshotContract,
     LeaseContract,
     DocumentContract,
+    DocumentMapContract,
     UnitContract,
     KnownContract,
     FenceContract,
@@ -83,6 +103,9 @@ class StoreContract(
     UsageContract,
     StatisticsContract,
     FeedContract,
+    RecordFeedContract,
+    FeedReaderContract,
+    ChangedOwnersContract,
     SessionDeletionContract,
     ClearContract,
     OwnerContract,

@@ -60,8 +60,11 @@ def path_to(node: Node | None) -> list[Node]:
 
 def content(message: NewMessage) -> str:
     """Write down what a repeated append is compared by, in one spelling."""
+    if message.digest is not None:
+        return message.digest.hex()
     parts = [part.to_json() for part in message.parts]
-    return json.dumps([message.role, parts, message.metadata], sort_keys=True)
+    said = [message.role, parts, message.metadata, message.name]
+    return json.dumps(said, sort_keys=True)
 
 
 @dataclass(eq=False)

@@ -43,6 +43,14 @@ class Oracle(OracleOverlays):
         seen = {node for session in self.sessions.values() for node in session.seen()}
         return sum(not node.deleted for node in seen)
 
+    def homes_of(self, id: str) -> list[str]:
+        """Return the sessions that wrote a live message of this id, by name."""
+        return sorted(
+            session.id
+            for session in self.sessions.values()
+            if any(node.id == id and not node.deleted for node in session.own)
+        )
+
     # sessions
 
     def create(self, new: NewSession, now_us: int) -> Session:
@@ -175,6 +183,12 @@ class Oracle(OracleOverlays):
         refuse(wrong_with(found, along, now_us))
         write(found, along, now_us)
         return found
+
+    def delete_documents(self, session: str, prefix: str) -> None:
+        """Delete documents by the beginning of their keys."""
+        found = self.get(session)
+        kept = found.documents.items()
+        found.documents = {key: it for key, it in kept if not key.startswith(prefix)}
 
     def renew(self, session: str, key: str, version: int, expires_us: int) -> Session:
         """Let a document expire later, or when it does."""

@@ -11,7 +11,16 @@ from ...errors import NotFoundError
 from ...model import Entry, EntryRef, Leaf, Message, Read, SessionRecord, Summary
 from ...model.session import RECORD_FIELDS
 from ..export import SessionWalk, find_origin, tip_of
-from ..lines import CHUNK, GapLine, MessageLine, OverlayLine, PlaceLine, SessionLine, is_for_a_gap
+from ..lines import (
+    CHUNK,
+    MESSAGE_FIELDS,
+    GapLine,
+    MessageLine,
+    OverlayLine,
+    PlaceLine,
+    SessionLine,
+    is_for_a_gap,
+)
 from ..named_session import MessagesById, NamedSession, lasting_documents
 from ..overlays import OverlayEnds
 from .fingerprint import Fingerprint
@@ -138,9 +147,10 @@ class Comparison:
             return DifferenceKind.APART, "follows another message"
         if message.created_us != line.created_us:
             return DifferenceKind.APART, "has another time"
-        fields = ("role", "parts", "metadata", "tokens", "extra")
         other = [
-            name for name in fields if not is_same(getattr(message, name), getattr(line, name))
+            name
+            for name in MESSAGE_FIELDS
+            if not is_same(getattr(message, name), getattr(line, name))
         ]
         return (DifferenceKind.CHANGED, f"has other {' and '.join(other)}") if other else (None, "")
 

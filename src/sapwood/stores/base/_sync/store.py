@@ -18,11 +18,13 @@ from ....model import (
     Hits,
     Leaf,
     Message,
+    MessagePage,
     NewMessage,
     NewOverlay,
     NewSession,
     OnKnown,
     Overlay,
+    Position,
     Read,
     Root,
     Search,
@@ -210,6 +212,23 @@ class BaseStore(BaseDocuments, Store):
         check.message_ids(ids)
         return self._runner.read(lambda unit: unit.messages.find(owner, session, ids))
 
+    def find_parents(self, owner: str, session: str, ids: Sequence[str]) -> list[str | Root | None]:
+        check.owner_and_session(owner, session)
+        check.message_ids(ids)
+        return self._runner.read(lambda unit: unit.messages.parents(owner, session, ids))
+
+    def find_homes(self, owner: str, message: str) -> list[str]:
+        check.owner(owner)
+        check.name(message, "message")
+        return self._runner.read(lambda unit: unit.messages.homes(owner, message))
+
+    def list_messages(
+        self, owner: str, session: str, *, after: Position | None = None, limit: int = 500
+    ) -> MessagePage:
+        check.owner_and_session(owner, session)
+        check.message_page(after, limit)
+        return self._runner.read(lambda unit: unit.messages.list_page(owner, session, after, limit))
+
     def read(self, owner: str, session: str, query: Read) -> History:
         check.owner_and_session(owner, session)
         check.read(query)
@@ -297,6 +316,15 @@ class BaseStore(BaseDocuments, Store):
             name = reader
             self._runner.write(lambda unit: unit.feed.register(owner, name, after))
         return self._runner.read(lambda unit: unit.feed.changes(owner, after, limit))
+
+    def feed_cursor(self, owner: str) -> str:
+        check.owner(owner)
+        return self._runner.read(lambda unit: unit.feed.newest(owner))
+
+    def forget_reader(self, owner: str, reader: str) -> bool:
+        check.owner(owner)
+        check.name(reader, "reader")
+        return self._runner.write(lambda unit: unit.feed.forget(owner, reader))
 
     def finish_deletions(self) -> None:
         self._runner.finish_deletions()

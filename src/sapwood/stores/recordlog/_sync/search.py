@@ -11,7 +11,7 @@ from ....errors import NotFoundError, StoreCorruptError
 from ....model import EntryRef, Hits, Message, Overlay, Search
 from ....rules.query import Query
 from ....rules.text import stored_text
-from ....rules.tree import Place, Span
+from ....rules.tree import Place
 from ...base.found import SUMMARY_ROLE, Said, matching_text
 from ...base.hit_block import HitBlock, order_of
 from ..errors import BehindError
@@ -19,7 +19,7 @@ from ..rows import LogRow, message_of
 from ..state import LogState
 from ..view import LogView
 from ..work import log_of, public
-from .descendants import descendants, segments_of
+from .descendants import descendants, segments_of, whole_segment
 from .history import covers_of, overlays_in
 from .logs import TRIES, LogSubject, again
 from .rows import find_places_in, rows_at_in, rows_in_all
@@ -106,12 +106,6 @@ class LogSearch(LogSubject):
                 work.created_us,
                 work.summary,
             )
-
-
-def whole_segment(state: LogState, number: int) -> Span:
-    """Return all of a segment."""
-    row = state.segments[number - 1]
-    return Span(state.own(number), row.first, row.last)
 
 
 def _said_in(row: LogRow, teller: LogState) -> Said[LogState] | None:

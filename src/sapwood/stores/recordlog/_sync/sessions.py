@@ -24,16 +24,17 @@ from ...base.extras import Extras
 from ...base.refusals import refuse_stale_session
 from ..documents import is_expired
 from ..extras import extra_works, refuse_by_extras, refuse_closed, refuse_lost, versions_of
+from ..log_documents import owner_log
 from ..session_record import page_of, record_of, tip_of
 from ..state import LogState
 from ..view import LogView
 from ..work import Clear, MoveTip, Retire, WipeLog, combined, to_wire
 from .creation import create
-from .documents import DOCUMENTS
 from .feed import FEED
 from .history import context_at
 from .logs import Decision, LogSubject, again
 from .rows import get_row
+from .shelves import shelf_logs, shelf_states
 from .sweep import end_entry, forget_owner, sweep
 
 
@@ -109,7 +110,7 @@ class LogSessions(LogSubject):
 
         def decide(state: LogState) -> Decision[LogState]:
             refuse_stale_session(session, state.version, expected_version)
-            return Retire(self._logs.now()), state
+            return Retire(self._logs.now(), state.version), state
 
         state, before = self._logs.change(owner, session, decide)
         with suppress(StoreError):
@@ -120,7 +121,7 @@ class LogSessions(LogSubject):
         """Retire a session's messages and go on."""
 
         def decide(state: LogState) -> Decision[None]:
-            return Clear(self._logs.now()), None
+            return Clear(self._logs.now(), state.version), None
 
         state, _ = self._logs.change(owner, session, decide)
         cleared = self._record(state)  # before others' changes are seen
@@ -133,15 +134,16 @@ class LogSessions(LogSubject):
             for state in states:
                 with suppress(NotFoundError):  # another may erase the same owner
                     self.delete(owner, state.session)
-        for what in (DOCUMENTS, FEED):
-            self._wipe(owner, what)
+        # Which shelves there are is kept: what a process that stopped here left is found again.
+        for log in (*shelf_logs(self._logs, owner), owner_log(owner, FEED)):
+            self._wipe(log)
         forget_owner(self._logs, owner)
 
-    def _wipe(self, owner: str, what: str) -> None:
+    def _wipe(self, log: str) -> None:
         def decide(state: LogState) -> Decision[None]:
             return WipeLog() if state.n else None, None
 
-        state, _ = self._logs.change_owner(owner, what, decide)
+        state, _ = self._logs.change_log(log, log, decide)
         if state.n:
             sweep(self._logs, state)
 
@@ -156,7 +158,7 @@ class LogSessions(LogSubject):
     def _count(self, owner: str, views: Sequence[LogView]) -> Statistics:
         states = [view.own for view in views]
         now = self._logs.now()
-        shelves = [self._logs.owner_state(owner, DOCUMENTS), *states]
+        shelves = [*shelf_states(self._logs, owner), *states]
         return Statistics(
             sessions=len(states),
             messages=sum(state.messages for state in states) + _left_behind(views),

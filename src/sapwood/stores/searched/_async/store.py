@@ -11,6 +11,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from ....errors import StoreError, StoreUnavailableError
 from ....model import (
+    ChangedOwners,
     Fence,
     Health,
     Hits,
@@ -85,6 +86,9 @@ class AsyncDelegatingStore(AsyncStore):
     update_message = PassedCall(AsyncStore.update_message)
     delete_messages = PassedCall(AsyncStore.delete_messages)
     find_messages = PassedCall(AsyncStore.find_messages)
+    find_parents = PassedCall(AsyncStore.find_parents)
+    find_homes = PassedCall(AsyncStore.find_homes)
+    list_messages = PassedCall(AsyncStore.list_messages)
     read = PassedCall(AsyncStore.read)
     list_children = PassedCall(AsyncStore.list_children)
     list_leaves = PassedCall(AsyncStore.list_leaves)
@@ -105,6 +109,8 @@ class AsyncDelegatingStore(AsyncStore):
     total_owner_usage = PassedCall(AsyncStore.total_owner_usage)
     statistics = PassedCall(AsyncStore.statistics)
     changes = PassedCall(AsyncStore.changes)
+    feed_cursor = PassedCall(AsyncStore.feed_cursor)
+    forget_reader = PassedCall(AsyncStore.forget_reader)
     finish_deletions = PassedCall(AsyncStore.finish_deletions)
     erase_owner = PassedCall(AsyncStore.erase_owner)
     aclose = PassedCall(AsyncStore.aclose)
@@ -284,3 +290,6 @@ class AsyncSearchedAdmin(AsyncStoreAdmin):
 
     async def list_owners(self) -> list[str]:
         return await self._store.admin.list_owners()
+
+    async def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
+        return await self._store.admin.changed_owners(after, limit)

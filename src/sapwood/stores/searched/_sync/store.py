@@ -13,6 +13,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from ....errors import StoreError, StoreUnavailableError
 from ....model import (
+    ChangedOwners,
     Fence,
     Health,
     Hits,
@@ -87,6 +88,9 @@ class DelegatingStore(Store):
     update_message = PassedCall(Store.update_message)
     delete_messages = PassedCall(Store.delete_messages)
     find_messages = PassedCall(Store.find_messages)
+    find_parents = PassedCall(Store.find_parents)
+    find_homes = PassedCall(Store.find_homes)
+    list_messages = PassedCall(Store.list_messages)
     read = PassedCall(Store.read)
     list_children = PassedCall(Store.list_children)
     list_leaves = PassedCall(Store.list_leaves)
@@ -107,6 +111,8 @@ class DelegatingStore(Store):
     total_owner_usage = PassedCall(Store.total_owner_usage)
     statistics = PassedCall(Store.statistics)
     changes = PassedCall(Store.changes)
+    feed_cursor = PassedCall(Store.feed_cursor)
+    forget_reader = PassedCall(Store.forget_reader)
     finish_deletions = PassedCall(Store.finish_deletions)
     erase_owner = PassedCall(Store.erase_owner)
     close = PassedCall(Store.close)
@@ -284,3 +290,6 @@ class SearchedAdmin(StoreAdmin):
 
     def list_owners(self) -> list[str]:
         return self._store.admin.list_owners()
+
+    def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
+        return self._store.admin.changed_owners(after, limit)

@@ -174,7 +174,8 @@ def read_place(index: Connection, main: Connection) -> FeedPlace | None:
     else:
         # A copy of the database that was put back has other changes under the same numbers.
         is_there = (at, first) == (mark.at, mark.first)
-    is_there = is_there and state.get("database") == database
+    # Feeds are trimmed each by itself: what follows the place may be gone, and it not.
+    is_there = is_there and trimmed <= mark.seq and state.get("database") == database
     made = state.get("made", 0)
     return FeedPlace(mark, (newest or 0) - mark.seq, made) if is_there else None
 
