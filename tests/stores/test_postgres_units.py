@@ -132,6 +132,9 @@ def stored(parts: int, session: str) -> dict[str, list[dict[str, Any]]]:
             found[table] = rows(text, it["home"])
     for n, row in enumerate(found["document"]):
         row["version"] = n
+    for row in found["change"]:
+        # A change of the record names its session.
+        row["name"] = row["name"] == session
     return {table: [_in_common(row) for row in rows] for table, rows in found.items()}
 
 
