@@ -260,7 +260,7 @@ def test_a_user_of_mariadb_with_the_documented_rights_can_do_all_there_is(
     try:
         url = f"{mariadb_user(True)}?prefix={prefix}"
         driver = drive(lambda: kind.from_url(url, new_id=new_id))
-        assert driver._finish(driver.store.admin.migrate()) == 3
+        assert driver._finish(driver.store.admin.migrate()) == 4
         mariadb_user(False)
         use_everything(drive(lambda: kind.from_url(url, new_id=new_id)))
     finally:

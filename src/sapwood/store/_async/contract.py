@@ -100,7 +100,10 @@ class AsyncStore(AsyncMessageCalls, AsyncDocumentCalls):
         fence: Fence | Sequence[Fence] | None = None,
         documents: Sequence[DocumentChange] = (),
     ) -> UpdatedSession:
-        """Change a session's record; its version, which begins at 1, goes up by one.
+        """Change a session's record; its version goes up by one.
+
+        It begins at 1, or above all that a store has used before: a session that is deleted, or
+        whose owner is erased, and created again under the same id never has a version twice.
 
         Changes of its documents come along, all or nothing. Raises `StaleVersionError` when the
         version of the record or of a document is not the expected one, `StaleTipError` when the tip

@@ -60,6 +60,11 @@ def fold(state: LogState, work: LogWork, also: Sequence[LogWork] = ()) -> LogSta
     return after
 
 
+def first_version(k: int) -> int:
+    """Return the version that the k-th session of a name begins with: above those before it."""
+    return (k - 1) << 32 | 1
+
+
 def version_at(state: LogState, n: int) -> int:
     """Return the version of a document that was put by a record: higher than any of its name."""
     return state.k << 32 | n

@@ -38,6 +38,7 @@ class RedisKeys:
         self.prefix = prefix
         self.schema = f"{prefix}:schema"
         self.owners = f"{prefix}:owners"
+        self.floor = f"{prefix}:{{floor}}:t"
 
     def tree(self, tree: str, part: str = "t") -> str:
         """Name a key of a tree."""

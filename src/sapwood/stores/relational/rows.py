@@ -82,10 +82,10 @@ class SessionRow(NamedTuple):
     """1 when it takes no messages, edits, overlays or checkouts."""
 
 
-def new_row(owner: int, id: str, home: int, now: int) -> SessionRow:
+def new_row(owner: int, id: str, home: int, now: int, version: int) -> SessionRow:
     """Return the row of a new, empty session in a tree of its own, which has no number yet."""
     return SessionRow(
-        0, owner, id, home, home, 0, 0, 0, 0, 0, 1, now, now, now // 1_000_000, edited=0
+        0, owner, id, home, home, 0, 0, 0, 0, 0, version, now, now, now // 1_000_000, edited=0
     )
 
 

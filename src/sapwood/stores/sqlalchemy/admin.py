@@ -24,7 +24,7 @@ from .lookup import id_at, session_columns
 from .messages import put_session
 from .overlays import put_in_force
 from .sums import context_at
-from .tables import Tables
+from .tables import FLOOR, Tables
 from .tx import Row, Tx, delete_by, select_by, update_by
 
 MESSAGES_IN_A_PAGE = 500
@@ -215,7 +215,9 @@ def _rebuild_force(tx: Tx) -> None:
 
 
 def counted_up(tx: Tx) -> None:
-    """Let SQLite's counter go on above all numbers that are in use."""
+    """Let the counters be there; that of SQLite goes on above all numbers that are in use."""
+    if tx.value(_COUNTED, name=FLOOR) is None:
+        tx.add("counter", name=FLOOR, value=0)
     if tx.kind != "sqlite":
         return
     used = tx.value(_last_seq) or 0

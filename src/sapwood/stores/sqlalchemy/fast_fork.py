@@ -41,7 +41,7 @@ from .direct import Compound, has_compounds, number
 from .locks import lock_owner
 from .lookup import is_seen, key_of, pack_tags, session_columns
 from .sessions import SqlSessionStatements
-from .tables import Tables
+from .tables import FLOOR, Tables
 from .tx import Tx
 
 _LOCK = """BEGIN NOT ATOMIC
@@ -63,6 +63,7 @@ _EDIT, _PIN = 0, -1
 class _Point(NamedTuple):
     """Where a fork is to stand, and what it takes over, as it is read with its source locked."""
 
+    floor: int | None
     tags: bytes
     budget: int | None
     attributes: bytes
@@ -96,6 +97,7 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     if context is None:
         return None
     now = tx.now() if new.created_us is None else new.created_us
+    version = (at.floor or 0) + 1
     profile = _profile(new, parent, at)
     values = {f"new_{key}": value for key, value in profile._asdict().items()} | {
         "new_owner": source.owner,
@@ -104,6 +106,7 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
         "new_tree": source.tree,
         "new_tip": at.pos,
         "new_context": context,
+        "new_version": version,
         "now": now,
         "now_s": now // 1_000_000,
         "source": source.number,
@@ -118,7 +121,7 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     # Names are bytes there.
     given = {key: it.encode() if isinstance(it, str) else it for key, it in values.items()}
     tx.direct(_write, len(ranges)).run(tx.conn, given)
-    figures = (new.id, at.pos, _name(at.id), at.pos, context, 0, 1, now, now)
+    figures = (new.id, at.pos, _name(at.id), at.pos, context, 0, version, now, now)
     return SqlSessionStatements(tx).record_of((*figures, *profile, 0), context)
 
 
@@ -251,6 +254,8 @@ def _point(t: Tables, by_id: bool) -> Any:
         d.key == literal_column(f"'{PINS_KEY}'"),
         d.expires_at.is_(None),
     )
+    c = t.counter.c
+    floor = select(c.value).where(c.name == literal_column(f"'{FLOOR}'"))
     joined = (
         t.session.join(t.profile, p.session == s.number)
         .outerjoin(at, true())
@@ -259,6 +264,7 @@ def _point(t: Tables, by_id: bool) -> Any:
     )
     return (
         select(
+            floor.scalar_subquery(),
             *p["tags", "budget", "attributes", "model", "source"],
             pins.scalar_subquery(),
             *at.c["pos", "home", "id", "path_tokens"],
@@ -328,9 +334,9 @@ def _write(t: Tables, count: int) -> Compound:
     """Write a fork that stands on a path of so many ranges."""
     i, d, f = t.inherited.c, t.document.c, t.in_force.c
     source: Any = bindparam("source")
-    given = ("owner", "id", "key", "tree", "tip", "context")
+    given = ("owner", "id", "key", "tree", "tip", "context", "version")
     session: dict[str, Any] = {key: bindparam(f"new_{key}") for key in given}
-    session |= {"fork": session["tip"], "home": _HOME, "version": number(1)}
+    session |= {"fork": session["tip"], "home": _HOME}
     session |= dict.fromkeys(("ends", "running", "messages", "overlays", "closed"), number(0))
     session |= dict.fromkeys(("created_at", "active_at"), bindparam("now"))
     profile: dict[str, Any] = {key: bindparam(f"new_{key}") for key in Profile._fields}

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import and_, bindparam, cast, exists, func, literal, or_, select
+from sqlalchemy import and_, bindparam, cast, exists, func, literal, or_, select, update
 from sqlalchemy.types import BigInteger
 
 from ...model import SessionQuery, SessionRecord
@@ -26,7 +26,7 @@ from ..relational.rows import Row as ListedRow
 from ..relational.rows import Row as RecordRow
 from .lookup import SqlLookupStatements, find_owner, key_of, pack_tags, records, unpack_tags
 from .messages import put_session
-from .tables import Tables
+from .tables import FLOOR, Tables
 from .tx import Tx, delete_by, select_by, update_by
 
 _INHERITED_PROFILE = select_by(
@@ -34,6 +34,7 @@ _INHERITED_PROFILE = select_by(
 )
 _ATTRIBUTES = select_by("profile", "session", of=["attributes"])
 _PUT_PROFILE = update_by("profile", "session")
+_COUNTER = select_by("counter", "name", of=["value"])
 _DELETE_SESSION = delete_by("session", "number")
 _DELETE_PROFILE = delete_by("profile", "session")
 _DELETE_USAGE = delete_by("usage", "session")
@@ -67,7 +68,8 @@ class SqlSessionStatements(SessionStatements[Tx]):
         self, owner: str, number: int, id: str, now: int, tree: int | None, profile: Profile
     ) -> SessionRow:
         self._tx.session_name = id
-        row = new_row(number, id, self._tx.add("home"), now)
+        version = (self._tx.value(_COUNTER, name=FLOOR) or 0) + 1
+        row = new_row(number, id, self._tx.add("home"), now, version)
         values = row._asdict() | {"key": key_of(owner, id)}
         del values["number"], values["edited"]
         row = row._replace(number=self._tx.add("session", **values))
@@ -103,6 +105,7 @@ class SqlSessionStatements(SessionStatements[Tx]):
         self._tx.run(_delete_leases, owner=session.owner, session=session.number)
 
     def delete(self, session: SessionRow) -> None:
+        self._tx.run(_raise_floor, reached=session.version)
         self._tx.run(_DELETE_SESSION, number=session.number)
         for statement in (_DELETE_PROFILE, _DELETE_USAGE):
             self._tx.run(statement, session=session.number)
@@ -127,6 +130,12 @@ class SqlSessionStatements(SessionStatements[Tx]):
         messages = int(messages) + self._tx.value(_count_left_behind, owner=owner)
         overlays = self._tx.value(_count_overlays, owner=owner)
         return sessions, messages, overlays, self._tx.value(_count_documents, owner=owner, now=now)
+
+
+def _raise_floor(t: Tables) -> Any:
+    c, reached = t.counter.c, bindparam("reached", type_=BigInteger)
+    lower = and_(c.name == FLOOR, c.value < reached)
+    return update(t.counter).where(lower).values(value=reached)
 
 
 def _record(t: Tables) -> Any:

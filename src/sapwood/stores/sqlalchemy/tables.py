@@ -35,6 +35,8 @@ from ...rules.ids import MAX_NAME_BYTES
 Columns = Mapping[str, Mapping[str, str]]
 
 MYSQL = ("mysql", "mariadb")
+FLOOR = "floor"
+"""Names the counter of the highest version that a deleted record had."""
 THEIRS = "their_"
 """What the keys of the user's own columns begin with."""
 
@@ -149,8 +151,8 @@ class Tables:
 
     @property
     def all(self) -> list[Table]:
-        """All tables that this kind of database needs."""
-        return [self.of(name) for name in NAMES if name != "counter" or self.kind == "sqlite"]
+        """All tables."""
+        return [self.of(name) for name in NAMES]
 
     def of(self, name: str) -> Table:
         """Return a table by our name of it."""
@@ -357,6 +359,7 @@ class Tables:
         )
         # Work that is left to be done: segments to cut or delete.
         self._table("sweep", _key("tree"), _key("segment"))
+        # Of numbers of messages on SQLite, and `floor`: the highest version of a deleted record.
         self._table("counter", Column("name", Name, primary_key=True), _figure("value"))
         self._table(
             "migration",

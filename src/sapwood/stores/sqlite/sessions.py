@@ -36,7 +36,7 @@ _RECORD = (
 _INSERT = (
     "INSERT INTO session (owner, id, home, tree, tip, grows, fork, lead, apart, overlays,"
     " edited, version, created_at, active_at, active_s)"
-    " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 1, ?, ?, ?) RETURNING number"
+    " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, ?, ?, ?, ?) RETURNING number"
 )
 _INSERT_PROFILE = (
     "INSERT INTO profile (session, title, state, tags, budget, parent_kind, parent,"
@@ -63,6 +63,8 @@ _COUNT = (
     " FROM standing WHERE owner = ?1"
 )
 _PUT_VERSION = "UPDATE session SET version = ? WHERE number = ?"
+_FLOOR = "SELECT value FROM sequence WHERE name = 'floor'"
+_RAISE_FLOOR = "UPDATE sequence SET value = ?1 WHERE name = 'floor' AND value < ?1"
 
 _LIST = f"SELECT s.active_s, s.number, {RECORD_COLUMNS} FROM {RECORD_TABLES} WHERE s.owner = ?"
 _LIST_ORDERS = {
@@ -102,9 +104,9 @@ class SqliteSessionStatements(SessionStatements[Connection]):
     def insert(
         self, owner: str, number: int, id: str, now: int, tree: int | None, profile: Profile
     ) -> SessionRow:
-        row = new_row(number, id, _next_home(self._tx), now)
-        times = (row.created_at, row.active_at, row.active_s)
-        made = self._tx.value(_INSERT, (row.owner, id, row.home, row.tree, *times))
+        row = new_row(number, id, _next_home(self._tx), now, (self._tx.value(_FLOOR) or 0) + 1)
+        figures = (row.version, row.created_at, row.active_at, row.active_s)
+        made = self._tx.value(_INSERT, (row.owner, id, row.home, row.tree, *figures))
         self._tx.run(_INSERT_PROFILE, (made, *profile))
         return row._replace(number=made)
 
@@ -136,6 +138,7 @@ class SqliteSessionStatements(SessionStatements[Connection]):
         )
 
     def delete(self, session: SessionRow) -> None:
+        self._tx.run(_RAISE_FLOOR, (session.version,))
         take_session(self._tx, session.owner, session.number)
         for table, column in (("session", "number"), ("profile", "session"), ("usage", "session")):
             self._tx.run(f"DELETE FROM {table} WHERE {column} = ?", (session.number,))

@@ -23,6 +23,7 @@ from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSn
 from .overlays import AsyncOverlayContract, AsyncOverlayForkContract, AsyncPinContract
 from .owners import AsyncOwnerContract
 from .reads import AsyncReadContract, AsyncTreeContract, AsyncWindowContract
+from .records import AsyncRecordVersionContract
 from .roundtrip import AsyncRoundTripContract
 from .search import AsyncSearchContract, AsyncSummarySearchContract
 from .search_query import AsyncFilterContract, AsyncHitContract, AsyncQueryContract
@@ -87,6 +88,7 @@ class AsyncStoreContract(
     AsyncRoundTripContract,
     AsyncConcurrencyContract,
     AsyncSerialContract,
+    AsyncRecordVersionContract,
     AsyncAdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.

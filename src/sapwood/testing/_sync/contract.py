@@ -25,6 +25,7 @@ from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
 from .overlays import OverlayContract, OverlayForkContract, PinContract
 from .owners import OwnerContract
 from .reads import ReadContract, TreeContract, WindowContract
+from .records import RecordVersionContract
 from .roundtrip import RoundTripContract
 from .search import SearchContract, SummarySearchContract
 from .search_query import FilterContract, HitContract, QueryContract
@@ -89,6 +90,7 @@ class StoreContract(
     RoundTripContract,
     ConcurrencyContract,
     SerialContract,
+    RecordVersionContract,
     AdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.

@@ -65,6 +65,12 @@ class AlongDraws(Draws):
         had = self._oracle.versions.get((session, key), [0])
         return data.draw(st.sampled_from([*had, *had[-1:] * 4 * len(had)]), label="held")
 
+    def record_version(self, data: st.DataObject, session: str) -> int | None:
+        """Draw a version to expect of a record: none, its own, or that of one before it."""
+        found, reached = self._oracle.sessions.get(session), self._oracle.reached.get(session)
+        held = [None, None, found.version if found else 1, reached]
+        return data.draw(st.sampled_from(held), label="expected version")
+
     def _version(self, data: st.DataObject, session: Session) -> int:
         return session.version + data.draw(st.sampled_from([0, 0, 0, 1]), label="off")
 

@@ -147,8 +147,15 @@ class StoreMachine(UnitMachine):
     @rule(data=st.data())
     def delete_session(self, data: st.DataObject) -> None:
         session = self.draws.session(data)
-        self.snapshots.pop(session, None)
-        if self.do("delete_session", session, expect=lambda: self.oracle.delete(session)):
+        version = self.draws.record_version(data, session)
+        done = self.do(
+            "delete_session",
+            session,
+            expected_version=version,
+            expect=lambda: self.oracle.delete(session, version),
+        )
+        if done:
+            self.snapshots.pop(session, None)
             self.retired += 1
 
     @precondition(lambda self: len(self.oracle.sessions) > 2)

@@ -47,6 +47,7 @@ class OracleBase:
     def __init__(self) -> None:
         self.sessions: dict[str, Session] = {}
         self.versions: dict[tuple[str, str], list[int]] = {}
+        self.reached: dict[str, int] = {}
         self.changes = 0
         self._covers = 0
 
@@ -64,6 +65,11 @@ class OracleBase:
         if node is None:
             raise Refused(NotFoundError)
         return node
+
+    def begin(self, session: Session, version: int) -> None:
+        """Take the version of a new session from the store: none of its name was as high."""
+        assert version > self.reached.get(session.id, 0), f"{session.id} begins at {version} again"
+        session.version = version
 
     def learn(self, session: Session, key: str, version: int) -> None:
         """Take a document's version from the store: one that was put has a higher one than ever."""

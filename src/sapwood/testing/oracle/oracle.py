@@ -146,9 +146,13 @@ class Oracle(OracleOverlays):
         found.stale = False
         return found
 
-    def delete(self, session: str) -> None:
+    def delete(self, session: str, expected_version: int | None = None) -> None:
         """Delete a session."""
-        self.get(session).home.alive = False
+        found = self.get(session)
+        if expected_version not in (None, found.version):
+            raise Refused(StaleVersionError)
+        found.home.alive = False
+        self.reached[session] = found.version
         del self.sessions[session]
 
     def clear(self, session: str) -> Session:

@@ -79,7 +79,8 @@ class Session:
     covers: list[Cover] = field(default_factory=list)
     documents: dict[str, Kept] = field(default_factory=dict)
     closed: bool = False
-    version: int = 1
+    version: int = 0
+    """How often it was changed, above the version that the store said it began with."""
     stale: bool = False
     """Whether its sum of tokens may wait for `finish_deletions`, or for a write through it."""
 

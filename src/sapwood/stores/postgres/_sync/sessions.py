@@ -43,8 +43,9 @@ _INSERT = (
     " SELECT c.tree, c.number, %(title)s, %(state)s, %(tags)s::text[], %(budget)s,"
     " %(parent_kind)s, %(parent)s, %(attributes)s, %(model)s, %(source)s, %(end_reason)s"
     " FROM claimed c)"
-    " INSERT INTO {s}.session AS s (owner, id, home, number, tree, created_at, active_at, active_s)"
-    " SELECT %(owner)s, %(id)s, new.home, c.number, c.tree, %(now)s, %(now)s, %(now)s / 1000000"
+    " INSERT INTO {s}.session AS s (owner, id, home, number, tree, version, created_at, active_at,"
+    " active_s) SELECT %(owner)s, %(id)s, new.home, c.number, c.tree, {s}.first_version(),"
+    " %(now)s, %(now)s, %(now)s / 1000000"
     f" FROM new JOIN claimed c ON c.number = new.n RETURNING {SESSION_COLUMNS}"
 )
 _OF_PROFILE = " WHERE tree = %(tree)s AND session = %(number)s"
@@ -76,6 +77,7 @@ _CLEAR = (
     "UPDATE {s}.directory SET tree = %(home)s WHERE owner = %(owner)s AND id = %(id)s",
 )
 _DELETE = (
+    "UPDATE {s}.floor SET version = %(version)s WHERE version < %(version)s",
     "DELETE FROM {s}.session WHERE tree = %(tree)s AND number = %(number)s",
     "DELETE FROM {s}.profile WHERE tree = %(tree)s AND session = %(number)s",
     "DELETE FROM {s}.usage WHERE tree = %(tree)s AND session = %(number)s",

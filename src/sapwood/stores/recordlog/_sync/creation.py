@@ -14,7 +14,7 @@ from ....model import EdgeKind, ForkPoint, NewSession
 from ...base.refusals import session_exists
 from ..documents import copied
 from ..errors import BehindError
-from ..fold import fold, turn_page
+from ..fold import first_version, fold, turn_page
 from ..log_documents import LogEntry, digest, document_at, entry_of, record_key, value_key
 from ..record import Record, stored_record
 from ..rows import LogRow, first_digest
@@ -92,6 +92,7 @@ def _unborn(logs: Logs, owner: str, new: NewSession, k: int) -> LogState:
         k=k,
         profile=patched(NO_PROFILE, new),
         parent=edge,
+        version=first_version(k),
         created_us=created,
         active_us=created,
     )

@@ -39,6 +39,8 @@ async def delete_session(
             # Somebody deleted it, and created another under its name.
             raise MovedError
     refuse_stale_session(session, look.row.version, expected_version)
+    # Before it is gone: whoever has its name after that begins above it.
+    await context.client.run_script("raise_floor", [context.keys.floor], look.row.version)
     number, now = look.row.number, await context.now()
     gone = [context.key(look.tree, it) for it in (f"s:{session}", f"k:{number}", f"u:{number}")]
     commands = [*await _retire(context, look, now), ("UNLINK", *gone)]

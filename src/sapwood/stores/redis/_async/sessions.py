@@ -191,7 +191,8 @@ async def create_detached_fork(
     if again.version != look.version:
         await context.client.run_script("drop_tree", [context.keys.tree(tree)])
         raise MovedError
-    claim, clock = await context.directory.claim(owner, new.id, tree, new.created_us)
+    claim = await context.directory.claim(owner, new.id, tree, new.created_us)
+    clock = claim.now
     fields = with_numbers(claim, fields | copy.standing(len(overlays)), COPY_HOME)
     commands = [
         ("UNLINK", context.key(tree, COPY_PROGRESS)),
@@ -206,8 +207,8 @@ async def create_detached_fork(
         ),
         *put_documents(context, tree, fields["n"], documents, clock),
     ]
-    await make(context, tree, claim, commands)
-    return await note_creation(context, owner, new.id, claim, fields)
+    await make(context, tree, claim.entry, commands)
+    return await note_creation(context, owner, new.id, claim.entry, fields)
 
 
 class AsyncPathCopy:

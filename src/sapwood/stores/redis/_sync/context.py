@@ -271,6 +271,14 @@ def _refuse(answer: bytes, where: str) -> None:
         raise MovedError(where)
 
 
+class NameClaim(NamedTuple):
+    """A name that was claimed for a session: what stands under it, when, and its first version."""
+
+    entry: bytes
+    now: int
+    version: int
+
+
 class SessionDirectory:
     """Finds sessions, and claims names for new ones."""
 
@@ -357,10 +365,8 @@ class SessionDirectory:
         tree, answer = self.run_script(owner, session, "look", "1" if with_sessions else "", *ids)
         return look_of(tree, session, answer)
 
-    def claim(
-        self, owner: str, session: str, tree: str, created_us: int | None
-    ) -> tuple[bytes, int]:
-        """Claim a name for a session that will be in a tree; return the claim and the time."""
+    def claim(self, owner: str, session: str, tree: str, created_us: int | None) -> NameClaim:
+        """Claim a name for a session that will be in a tree."""
         # The owner is listed before it has anything, so that it is listed once it has.
         self._client.run("SADD", self._keys.owners, owner)
         key, token = self._keys.owner(owner), self._new_id()
@@ -370,7 +376,7 @@ class SessionDirectory:
                 "claim_name", [key], session, tree, stands, CLAIM_US, created, self.time(), token
             )
             if answer[0] == b"ok":
-                return answer[1], int(answer[2])
+                return NameClaim(answer[1], int(answer[2]), self._first_version())
             if answer[0] == b"taken":
                 stands = answer[1]
             else:
@@ -380,6 +386,10 @@ class SessionDirectory:
                 if self._client.run("EXISTS", self._keys.tree(other, f"s:{session}")):
                     raise session_exists(session)
         raise StoreBusyError(f"session {session!r} is being created by somebody: try again")
+
+    def _first_version(self) -> int:
+        """Return the version of a new session, above that of all that were deleted before now."""
+        return int(self._client.run("ZSCORE", self._keys.floor, "version") or 0) + 1
 
     def release(self, owner: str, session: str, entry: bytes) -> None:
         """Take a name out of the directory, if it stands there as given."""

@@ -41,6 +41,8 @@ def delete_session(
             # Somebody deleted it, and created another under its name.
             raise MovedError
     refuse_stale_session(session, look.row.version, expected_version)
+    # Before it is gone: whoever has its name after that begins above it.
+    context.client.run_script("raise_floor", [context.keys.floor], look.row.version)
     number, now = look.row.number, context.now()
     gone = [context.key(look.tree, it) for it in (f"s:{session}", f"k:{number}", f"u:{number}")]
     commands = [*_retire(context, look, now), ("UNLINK", *gone)]

@@ -189,7 +189,8 @@ def create_detached_fork(
     if again.version != look.version:
         context.client.run_script("drop_tree", [context.keys.tree(tree)])
         raise MovedError
-    claim, clock = context.directory.claim(owner, new.id, tree, new.created_us)
+    claim = context.directory.claim(owner, new.id, tree, new.created_us)
+    clock = claim.now
     fields = with_numbers(claim, fields | copy.standing(len(overlays)), COPY_HOME)
     commands = [
         ("UNLINK", context.key(tree, COPY_PROGRESS)),
@@ -204,8 +205,8 @@ def create_detached_fork(
         ),
         *put_documents(context, tree, fields["n"], documents, clock),
     ]
-    make(context, tree, claim, commands)
-    return note_creation(context, owner, new.id, claim, fields)
+    make(context, tree, claim.entry, commands)
+    return note_creation(context, owner, new.id, claim.entry, fields)
 
 
 class PathCopy:

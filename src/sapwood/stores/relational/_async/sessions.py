@@ -95,6 +95,9 @@ class AsyncSessionStatements(SubjectStatements[T]):
     ) -> SessionRow | None:
         """Write a new, empty session of an owner; None when another has its id meanwhile.
 
+        Its version is above that of every session that was ever deleted. This is looked up where
+        nobody who deletes one of its name can come between.
+
         A store that places rows by their tree is given that which the session will stand in, if
         it is another's.
         """
@@ -137,7 +140,7 @@ class AsyncSessionStatements(SubjectStatements[T]):
 
     @abstractmethod
     async def delete(self, session: SessionRow) -> None:
-        """Delete a session that was retired, and all that is its own."""
+        """Delete a session that was retired, and all that is its own; note its version."""
 
     @abstractmethod
     async def lock_owner(self, name: str) -> int | None:
