@@ -32,7 +32,7 @@ STORAGE = WRITTEN_BY_HAND | {
     *("UpdateContract", "DeleteContract", "ReadContract", "TreeContract", "OverlayContract"),
     *("UnitContract", "KnownContract", "FenceContract", "ClosedContract"),
     *("OverlayForkContract", "DocumentContract", "UsageContract", "FeedContract"),
-    *("RecordVersionContract",),
+    *("RecordVersionContract", "KindContract", "KindSearchContract"),
     *(
         "SessionDeletionContract",
         "ClearContract",

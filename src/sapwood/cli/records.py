@@ -33,8 +33,7 @@ def session_json(record: SessionRecord) -> dict[str, Any]:
     """Return a session's record; a tip of null is the root."""
     parent = record.parent
     return {
-        "id": record.id,
-        **fields_of(record, *RECORD_FIELDS),
+        **fields_of(record, "id", "kind", *RECORD_FIELDS),
         "parent": parent and {"kind": parent.kind.value, "session": parent.session},
         "forked_at": position_json(record.forked_at),
         "tip": None if isinstance(record.tip, Root) else record.tip,

@@ -58,12 +58,14 @@ from .record import (
     DocumentPut,
     Health,
     Problem,
+    SessionCount,
     Statistics,
     Usage,
     UsageTotal,
 )
 from .search import Hit, Hits, Search
 from .session import (
+    CHAT,
     Edge,
     EdgeKind,
     ForkPoint,
@@ -76,6 +78,7 @@ from .session import (
 )
 
 __all__ = [
+    "CHAT",
     "ROOT",
     "AppendEvent",
     "Appended",
@@ -125,6 +128,7 @@ __all__ = [
     "Root",
     "RowStatistic",
     "Search",
+    "SessionCount",
     "SessionPage",
     "SessionPatch",
     "SessionQuery",

@@ -39,15 +39,22 @@ class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
     detach: bool = False
 
 
+CHAT = "chat"
+"""The kind of a session that is a conversation of the user's."""
+
+
 class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session to create.
 
-    A fork takes attributes, tags, budget, model and source from its source unless given.
+    A fork takes kind, attributes, tags, budget, model and source from its source unless given.
+    `kind` is "chat" unless given, and never changes: what is no conversation of the user's (facts,
+    reviews, sub-agents) has another, and is not listed, searched or counted unless asked for.
     `created_us` is for one that began elsewhere before; without it, it is the store's clock.
     """
 
     id: str
     title: str | None = None
+    kind: str | UnsetType = UNSET
     state: str = "active"
     tags: list[str] | UnsetType = UNSET
     attributes: dict[str, Any] | UnsetType = UNSET
@@ -94,6 +101,7 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     tip: str | Root
     tip_position: Position | None
     title: str | None
+    kind: str
     state: str
     tags: list[str]
     attributes: dict[str, Any]
@@ -132,10 +140,12 @@ class UpdatedSession(msgspec.Struct, frozen=True, kw_only=True):
 class SessionQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which sessions to list. All filters must match; `tags` all have to be there.
 
-    Newest first. Activity is ordered by the second; within a second, by creation.
-    `cursor` continues after the page that gave it, under the same filters and order.
+    Listed are those of the kind "chat", unless another is given; None is for all kinds. Newest
+    first. Activity is ordered by the second; within a second, by creation. `cursor` continues after
+    the page that gave it, under the same filters and order.
     """
 
+    kind: str | None = CHAT
     state: str | None = None
     tags: list[str] = []
     title_prefix: str | None = None

@@ -123,6 +123,8 @@ def new_session(new: NewSession) -> None:
     instance(new, NewSession, "session")
     name(new.id, "session")
     _record_fields(new)
+    if new.kind is not UNSET:
+        name(new.kind, "kind")
     given(check_time, new.created_us, "created_us")
     if new.parent is not None:
         instance(new.parent, Edge, "parent")
@@ -174,6 +176,7 @@ def session_query(query: SessionQuery) -> None:
     instance(query, SessionQuery, "query")
     count(query.limit, "limit", 1, MAX_PAGE)
     _names(query.tags, "tags")
+    given(name, query.kind, "kind")
     given(name, query.state, "state")
     given(name, query.parent, "parent")
     given(text, query.title_prefix, "title_prefix")
@@ -346,6 +349,7 @@ def search(value: Search) -> None:
     """Check where to search and how much to give; the query is checked where it is read."""
     instance(value, Search, "search")
     given(name, value.session, "session")
+    given(name, value.kind, "kind")
     count(value.limit, "limit", 1, MAX_HITS)
 
 

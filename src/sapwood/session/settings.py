@@ -140,6 +140,7 @@ class RecordChanges(RecordFields, total=False):
 class NewSessionFields(RecordFields, total=False):
     """What may be given to a new session by its manager; a parent may be its id alone."""
 
+    kind: str
     parent: Edge | str | None
 
 
@@ -166,6 +167,7 @@ def refuse_unknown(fields: Mapping[str, object], known: type, beside: Sequence[s
 class SessionFilters(TypedDict, total=False):
     """Which sessions to list; all that are given must match."""
 
+    kind: str | None
     state: str | None
     tags: list[str]
     title_prefix: str | None

@@ -68,11 +68,12 @@ def _record_of(session: NamedSession) -> SessionRecord:
 
 
 def all_names(store: Store, owner: str) -> list[str]:
-    """Return the names of an owner's sessions, the oldest first."""
+    """Return the names of an owner's sessions of all kinds, the oldest first."""
     names: list[str] = []
     cursor = None
     while True:
-        page = store.list_sessions(owner, SessionQuery(order="created", limit=PAGE, cursor=cursor))
+        query = SessionQuery(kind=None, order="created", limit=PAGE, cursor=cursor)
+        page = store.list_sessions(owner, query)
         names += [record.id for record in page.sessions]
         cursor = page.cursor
         if cursor is None:

@@ -15,6 +15,7 @@ import msgspec
 
 from ..errors import UnsupportedOperationError, UsageError
 from ..model import (
+    CHAT,
     Edge,
     EntryRef,
     ForkPoint,
@@ -78,6 +79,7 @@ class SessionLine(_LineBase, frozen=True, kw_only=True, tag="session"):
     active_us: int
     version: int
     closed: bool = False
+    kind: str = CHAT
 
 
 class DocumentLine(_LineBase, frozen=True, kw_only=True, tag="document"):

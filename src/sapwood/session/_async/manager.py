@@ -7,6 +7,7 @@ from typing import Literal, Self, Unpack
 
 from ...errors import AlreadyExistsError, NotFoundError, UsageError
 from ...model import (
+    CHAT,
     Hits,
     NewSession,
     Search,
@@ -143,11 +144,20 @@ class AsyncSessionManager(Configurable):
         session = await self.get(id)
         return await session.fork(new_id, message, title=title, detach=detach)
 
-    async def search(self, query: str, *, session: str | None = None, limit: int = 20) -> Hits:
-        """Find messages and summaries in all sessions, or in what one sees, the best first."""
-        return await self._store.search(
-            self._owner, Search(text=query, session=session, limit=limit)
-        )
+    async def search(
+        self,
+        query: str,
+        *,
+        session: str | None = None,
+        kind: str | None = CHAT,
+        limit: int = 20,
+    ) -> Hits:
+        """Find messages and summaries in all sessions, or in what one sees, the best first.
+
+        All are those of the kind "chat", unless another is given; None is for all kinds.
+        """
+        search = Search(text=query, session=session, kind=kind, limit=limit)
+        return await self._store.search(self._owner, search)
 
     async def usage(
         self, session: str | None = None, *, by: Literal["model", "message"] = "model"

@@ -9,6 +9,7 @@ from typing import Literal, Self, Unpack
 
 from ...errors import AlreadyExistsError, NotFoundError, UsageError
 from ...model import (
+    CHAT,
     Hits,
     NewSession,
     Search,
@@ -143,9 +144,20 @@ class SessionManager(Configurable):
         session = self.get(id)
         return session.fork(new_id, message, title=title, detach=detach)
 
-    def search(self, query: str, *, session: str | None = None, limit: int = 20) -> Hits:
-        """Find messages and summaries in all sessions, or in what one sees, the best first."""
-        return self._store.search(self._owner, Search(text=query, session=session, limit=limit))
+    def search(
+        self,
+        query: str,
+        *,
+        session: str | None = None,
+        kind: str | None = CHAT,
+        limit: int = 20,
+    ) -> Hits:
+        """Find messages and summaries in all sessions, or in what one sees, the best first.
+
+        All are those of the kind "chat", unless another is given; None is for all kinds.
+        """
+        search = Search(text=query, session=session, kind=kind, limit=limit)
+        return self._store.search(self._owner, search)
 
     def usage(
         self, session: str | None = None, *, by: Literal["model", "message"] = "model"

@@ -24,6 +24,7 @@ def is_listed(
     query: SessionQuery,
     *,
     title: str | None,
+    kind: str,
     state: str,
     tags: Iterable[str],
     parent: str | None,
@@ -33,7 +34,8 @@ def is_listed(
     """Whether a session is one of those that a query asks for."""
     prefix = query.title_prefix
     return (
-        (query.state is None or state == query.state)
+        query.kind in (None, kind)
+        and query.state in (None, state)
         and set(query.tags) <= set(tags)
         and (prefix is None or (title is not None and title.startswith(prefix)))
         and (query.parent is None or parent == query.parent)

@@ -57,6 +57,7 @@ def record_of(state: LogState, context: int) -> SessionRecord:
         tip=tip_of(state),
         tip_position=None if state.tip is None else public(state.tip),
         title=profile.title,
+        kind=profile.kind,
         state=profile.state,
         tags=list(profile.tags),
         attributes=decode_json(profile.attributes, f"session {state.session!r}"),
@@ -101,6 +102,7 @@ def _is_listed(state: LogState, query: SessionQuery) -> bool:
     return is_listed(
         query,
         title=profile.title,
+        kind=profile.kind,
         state=profile.state,
         tags=profile.tags,
         parent=None if state.parent is None else state.parent[1],

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...model import Position
+from ...model import CHAT, Position
 from ...rules.tree import Place
 
 NUMBER_BITS = 32
@@ -149,6 +149,7 @@ class LogProfile(msgspec.Struct, frozen=True, array_like=True):
     source: str | None = None
     end_reason: str | None = None
     closed: bool = False
+    kind: str = CHAT
 
 
 class ChangeProfile(msgspec.Struct, frozen=True, array_like=True, tag="change"):

@@ -9,6 +9,7 @@ import msgspec
 
 from ...errors import StoreCorruptError
 from ...model import (
+    CHAT,
     ROOT,
     Document,
     Edge,
@@ -136,6 +137,7 @@ class RedisProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     model: str | None = None
     source: str | None = None
     end_reason: str | None = None
+    kind: str = CHAT
 
 
 _decode_profile = msgspec.json.Decoder(RedisProfile).decode
@@ -213,6 +215,7 @@ class RedisSessionRow:
             tip=self.tip_id,
             tip_position=_position(self.tip),
             title=profile.title,
+            kind=profile.kind,
             state=profile.state,
             tags=list(profile.tags),
             attributes=decode_json(attributes, f"session {self.id!r}"),

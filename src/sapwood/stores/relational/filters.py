@@ -23,14 +23,18 @@ class ColumnFilter(NamedTuple):
 
 def filters(query: SessionQuery) -> list[ColumnFilter]:
     """Return the columns that a query compares."""
-    texts = (("state", query.state), ("parent", query.parent))
+    texts = (
+        ("session", "kind", query.kind),
+        ("profile", "state", query.state),
+        ("profile", "parent", query.parent),
+    )
     moments = (
         ("created_at", ">=", query.created_from),
         ("created_at", "<", query.created_until),
         ("active_at", ">=", query.active_from),
         ("active_at", "<", query.active_until),
     )
-    return [ColumnFilter("profile", key, "=", text) for key, text in texts if text is not None] + [
+    return [ColumnFilter(table, key, "=", it) for table, key, it in texts if it is not None] + [
         ColumnFilter("session", key, sign, microseconds_of(moment))
         for key, sign, moment in moments
         if moment is not None

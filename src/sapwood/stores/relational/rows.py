@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ...errors import StoreCorruptError
 from ...model import (
+    CHAT,
     ROOT,
     Change,
     ChangeKind,
@@ -46,7 +47,7 @@ CHANGE_KINDS = {
 # A message: pos, home, id, role, tokens, version, created_at, body; maybe more.
 POS, HOME, ID, ROLE, TOKENS, VERSION, CREATED_AT, BODY = range(8)
 # A session's record: id, tip, tip_id, fork, context, messages, version, created_at, active_at, then
-# the columns of its `Profile`, and `closed`. A context of None is to be worked out.
+# the columns of its `Profile`, `closed` and `kind`. A context of None is to be worked out.
 CONTEXT_IN_RECORD, TITLE_IN_RECORD, TAGS_IN_RECORD = 4, 9, 11
 # An overlay: number, id, first, last, tokens, covered_tokens, created_by, created_at, metadata,
 # summary; maybe more.
@@ -80,13 +81,14 @@ class SessionRow(NamedTuple):
     """0 when it is known that nothing in the tree was changed after it was appended."""
     closed: int = 0
     """1 when it takes no messages, edits, overlays or checkouts."""
+    kind: str = CHAT
 
 
-def new_row(owner: int, id: str, home: int, now: int, version: int) -> SessionRow:
+def new_row(owner: int, id: str, home: int, now: int, version: int, kind: str) -> SessionRow:
     """Return the row of a new, empty session in a tree of its own, which has no number yet."""
-    return SessionRow(
-        0, owner, id, home, home, 0, 0, 0, 0, 0, version, now, now, now // 1_000_000, edited=0
-    )
+    now_s = now // 1_000_000
+    times = (now, now, now_s)
+    return SessionRow(0, owner, id, home, home, 0, 0, 0, 0, 0, version, *times, edited=0, kind=kind)
 
 
 class Profile(NamedTuple):
@@ -266,6 +268,7 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         source,
         end_reason,
         closed,
+        kind,
     ) = row
     if tip and tip_id is None:
         raise StoreCorruptError(f"the tip of session {id!r} is missing")
@@ -274,6 +277,7 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         tip=tip_id or ROOT,
         tip_position=public(tip) if tip else None,
         title=title,
+        kind=kind,
         state=state,
         tags=tags,
         attributes={} if attributes == b"{}" else decode_json(attributes, f"session {id!r}"),

@@ -97,7 +97,7 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     if context is None:
         return None
     now = tx.now() if new.created_us is None else new.created_us
-    version = (at.floor or 0) + 1
+    version, kind = (at.floor or 0) + 1, source.kind if new.kind is UNSET else new.kind
     profile = _profile(new, parent, at)
     values = {f"new_{key}": value for key, value in profile._asdict().items()} | {
         "new_owner": source.owner,
@@ -107,6 +107,7 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
         "new_tip": at.pos,
         "new_context": context,
         "new_version": version,
+        "new_kind": kind,
         "now": now,
         "now_s": now // 1_000_000,
         "source": source.number,
@@ -122,7 +123,7 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     given = {key: it.encode() if isinstance(it, str) else it for key, it in values.items()}
     tx.direct(_write, len(ranges)).run(tx.conn, given)
     figures = (new.id, at.pos, _name(at.id), at.pos, context, 0, version, now, now)
-    return SqlSessionStatements(tx).record_of((*figures, *profile, 0), context)
+    return SqlSessionStatements(tx).record_of((*figures, *profile, 0, kind), context)
 
 
 def _find(
@@ -148,7 +149,7 @@ def _find(
         else:
             tx.know_lineage(at.pos >> DEPTH_BITS, at.lineage)
         if not by_id or is_seen(tx, source, at.pos, at.home):
-            seen.append((source._replace(id=point.session), at))
+            seen.append((source._replace(id=point.session, kind=_name(source.kind)), at))
     return seen[0] if len(seen) == 1 else None
 
 
@@ -170,7 +171,8 @@ def _profile(new: NewSession, parent: str, at: _Point) -> Profile:
     )
 
 
-def _name(found: bytes | str | None) -> str | None:
+def _name(found: Any) -> Any:
+    """Return a name as text, which the driver may give as bytes; or None."""
     return found.decode() if isinstance(found, bytes) else found
 
 
@@ -334,7 +336,7 @@ def _write(t: Tables, count: int) -> Compound:
     """Write a fork that stands on a path of so many ranges."""
     i, d, f = t.inherited.c, t.document.c, t.in_force.c
     source: Any = bindparam("source")
-    given = ("owner", "id", "key", "tree", "tip", "context", "version")
+    given = ("owner", "id", "key", "tree", "tip", "context", "version", "kind")
     session: dict[str, Any] = {key: bindparam(f"new_{key}") for key in given}
     session |= {"fork": session["tip"], "home": _HOME}
     session |= dict.fromkeys(("ends", "running", "messages", "overlays", "closed"), number(0))

@@ -55,6 +55,7 @@ def records(t: Tables, *more: Any) -> Any:
         *(s.c[key] for key in keys),
         *(p.c[key] for key in Profile._fields),
         s.c.closed,
+        s.c.kind,
     ]
     joined = s.join(p, p.c.session == s.c.number).outerjoin(
         tip, (tip.c.tree == s.c.tree) & (tip.c.pos == s.c.tip)

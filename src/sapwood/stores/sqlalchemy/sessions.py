@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import and_, bindparam, cast, exists, func, literal, or_, select, update
 from sqlalchemy.types import BigInteger
 
-from ...model import SessionQuery, SessionRecord
+from ...model import CHAT, SessionQuery, SessionRecord
 from ..relational._sync.sessions import ListingStatements, SessionStatements
 from ..relational.filters import filters
 from ..relational.rows import (
@@ -65,11 +65,18 @@ class SqlSessionStatements(SessionStatements[Tx]):
         return found
 
     def insert(
-        self, owner: str, number: int, id: str, now: int, tree: int | None, profile: Profile
+        self,
+        owner: str,
+        number: int,
+        id: str,
+        now: int,
+        tree: int | None,
+        kind: str,
+        profile: Profile,
     ) -> SessionRow:
         self._tx.session_name = id
         version = (self._tx.value(_COUNTER, name=FLOOR) or 0) + 1
-        row = new_row(number, id, self._tx.add("home"), now, version)
+        row = new_row(number, id, self._tx.add("home"), now, version, kind)
         values = row._asdict() | {"key": key_of(owner, id)}
         del values["number"], values["edited"]
         row = row._replace(number=self._tx.add("session", **values))
@@ -126,10 +133,13 @@ class SqlSessionStatements(SessionStatements[Tx]):
         self._tx.run(_ERASE_OWNER, number=owner)
 
     def count(self, owner: int, now: int) -> RecordRow:
-        sessions, messages = self._tx.row(_count_sessions, owner=owner)
-        messages = int(messages) + self._tx.value(_count_left_behind, owner=owner)
+        messages = int(self._tx.value(_count_messages, owner=owner))
+        messages += self._tx.value(_count_left_behind, owner=owner)
         overlays = self._tx.value(_count_overlays, owner=owner)
-        return sessions, messages, overlays, self._tx.value(_count_documents, owner=owner, now=now)
+        return messages, overlays, self._tx.value(_count_documents, owner=owner, now=now)
+
+    def count_sessions(self, owner: int) -> list[RecordRow]:
+        return [tuple(row) for row in self._tx.rows(_count_sessions, owner=owner)]
 
 
 def _raise_floor(t: Tables) -> Any:
@@ -156,9 +166,16 @@ def _some(t: Tables) -> Any:
 
 
 def _count_sessions(t: Tables) -> Any:
+    s, p = t.session.c, t.profile.c
+    joined = t.session.join(t.profile, p.session == s.number)
+    counted = select(s.kind, p.state, func.count()).select_from(joined)
+    return counted.where(s.owner == bindparam("owner")).group_by(s.kind, p.state)
+
+
+def _count_messages(t: Tables) -> Any:
     s = t.session.c
     messages = cast(func.coalesce(func.sum(s.messages), 0), BigInteger)
-    return select(func.count(), messages).where(s.owner == bindparam("owner"))
+    return select(messages).where(s.owner == bindparam("owner"), s.kind == CHAT)
 
 
 def _count_left_behind(t: Tables) -> Any:

@@ -30,6 +30,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import NullType, TypeEngine, UserDefinedType
 
 from ...errors import UsageError
+from ...model import CHAT
 from ...rules.ids import MAX_NAME_BYTES
 
 Columns = Mapping[str, Mapping[str, str]]
@@ -230,6 +231,7 @@ class Tables:
             _figure("active_at"),
             _figure("active_s"),  # the second of active_at, so that its index rests
             _flag("closed", 0),
+            Column("kind", Name, nullable=False, server_default=CHAT),
             by_activity=("owner", "active_s", "number"),
             by_age=("owner", "number"),
             by_tree=("tree", "fork"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ...model import SessionQuery, SessionRecord
+from ...model import CHAT, SessionQuery, SessionRecord
 from ...rules.codec import decode_json
 from ..relational._sync.sessions import ListingStatements, SessionStatements
 from ..relational.filters import filters
@@ -35,8 +35,8 @@ _RECORD = (
 )
 _INSERT = (
     "INSERT INTO session (owner, id, home, tree, tip, grows, fork, lead, apart, overlays,"
-    " edited, version, created_at, active_at, active_s)"
-    " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, ?, ?, ?, ?) RETURNING number"
+    " edited, version, created_at, active_at, active_s, kind)"
+    " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, ?, ?, ?, ?, ?) RETURNING number"
 )
 _INSERT_PROFILE = (
     "INSERT INTO profile (session, title, state, tags, budget, parent_kind, parent,"
@@ -56,11 +56,15 @@ _LEFT_BEHIND = (
     " WHERE m.body IS NOT NULL AND NOT EXISTS (SELECT 1 FROM session h WHERE h.home = up.home)"
 )
 _COUNT = (
-    f"SELECT count(*), coalesce(sum(messages), 0) + ({_LEFT_BEHIND}),"
+    f"SELECT coalesce(sum(messages), 0) + ({_LEFT_BEHIND}),"
     " (SELECT count(DISTINCT f.overlay) FROM session s JOIN in_force f ON f.session = s.number"
     " WHERE s.owner = ?1),"
     " (SELECT count(*) FROM document WHERE owner = ?1 AND (expires_at IS NULL OR expires_at > ?2))"
-    " FROM standing WHERE owner = ?1"
+    f" FROM standing WHERE owner = ?1 AND kind = '{CHAT}'"
+)
+_COUNT_SESSIONS = (
+    "SELECT s.kind, p.state, count(*) FROM session s JOIN profile p ON p.session = s.number"
+    " WHERE s.owner = ? GROUP BY s.kind, p.state"
 )
 _PUT_VERSION = "UPDATE session SET version = ? WHERE number = ?"
 _FLOOR = "SELECT value FROM sequence WHERE name = 'floor'"
@@ -102,10 +106,18 @@ class SqliteSessionStatements(SessionStatements[Connection]):
         return found
 
     def insert(
-        self, owner: str, number: int, id: str, now: int, tree: int | None, profile: Profile
+        self,
+        owner: str,
+        number: int,
+        id: str,
+        now: int,
+        tree: int | None,
+        kind: str,
+        profile: Profile,
     ) -> SessionRow:
-        row = new_row(number, id, _next_home(self._tx), now, (self._tx.value(_FLOOR) or 0) + 1)
-        figures = (row.version, row.created_at, row.active_at, row.active_s)
+        version = (self._tx.value(_FLOOR) or 0) + 1
+        row = new_row(number, id, _next_home(self._tx), now, version, kind)
+        figures = (row.version, row.created_at, row.active_at, row.active_s, kind)
         made = self._tx.value(_INSERT, (row.owner, id, row.home, row.tree, *figures))
         self._tx.run(_INSERT_PROFILE, (made, *profile))
         return row._replace(number=made)
@@ -165,6 +177,9 @@ class SqliteSessionStatements(SessionStatements[Connection]):
     def count(self, owner: int, now: int) -> Row:
         found: Row = self._tx.row(_COUNT, (owner, now))
         return found
+
+    def count_sessions(self, owner: int) -> list[Row]:
+        return list(self._tx.rows(_COUNT_SESSIONS, (owner,)))
 
 
 def _next_home(tx: Connection) -> int:

@@ -15,6 +15,7 @@ from .durability import AsyncDurableContract
 from .edges import AsyncEdgeContract
 from .feed import AsyncFeedContract
 from .forks import AsyncDetachedForkContract, AsyncForkContract
+from .kinds import AsyncKindContract, AsyncKindSearchContract
 from .known import AsyncKnownContract
 from .listing import AsyncListingContract
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
@@ -89,6 +90,8 @@ class AsyncStoreContract(
     AsyncConcurrencyContract,
     AsyncSerialContract,
     AsyncRecordVersionContract,
+    AsyncKindContract,
+    AsyncKindSearchContract,
     AsyncAdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.

@@ -35,18 +35,31 @@ class AsyncSearcher:
             await self._store.finish_deletions()
 
     async def hits(
-        self, text: str, session: str | None = None, *, owner: str = ADA, limit: int = 20
+        self,
+        text: str,
+        session: str | None = None,
+        *,
+        owner: str = ADA,
+        limit: int = 20,
+        kind: str | None = "chat",
     ) -> Hits:
         """Search; settle first if that is this way."""
         if self._when == "settled":
             await self._store.finish_deletions()
-        return await self._store.search(owner, Search(text=text, session=session, limit=limit))
+        search = Search(text=text, session=session, kind=kind, limit=limit)
+        return await self._store.search(owner, search)
 
     async def __call__(
-        self, text: str, session: str | None = None, *, owner: str = ADA, limit: int = 100
+        self,
+        text: str,
+        session: str | None = None,
+        *,
+        owner: str = ADA,
+        limit: int = 100,
+        kind: str | None = "chat",
     ) -> list[str]:
         """Search, and write down what was found, in alphabetical order."""
-        found = await self.hits(text, session, owner=owner, limit=limit)
+        found = await self.hits(text, session, owner=owner, limit=limit, kind=kind)
         assert not found.more
         return sorted(written(found.hits))
 

@@ -17,6 +17,7 @@ from .durability import DurableContract
 from .edges import EdgeContract
 from .feed import FeedContract
 from .forks import DetachedForkContract, ForkContract
+from .kinds import KindContract, KindSearchContract
 from .known import KnownContract
 from .listing import ListingContract
 from .messages import DeleteContract, FindContract, UpdateContract
@@ -91,6 +92,8 @@ class StoreContract(
     ConcurrencyContract,
     SerialContract,
     RecordVersionContract,
+    KindContract,
+    KindSearchContract,
     AdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.

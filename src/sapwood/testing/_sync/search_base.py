@@ -37,18 +37,31 @@ class Searcher:
             self._store.finish_deletions()
 
     def hits(
-        self, text: str, session: str | None = None, *, owner: str = ADA, limit: int = 20
+        self,
+        text: str,
+        session: str | None = None,
+        *,
+        owner: str = ADA,
+        limit: int = 20,
+        kind: str | None = "chat",
     ) -> Hits:
         """Search; settle first if that is this way."""
         if self._when == "settled":
             self._store.finish_deletions()
-        return self._store.search(owner, Search(text=text, session=session, limit=limit))
+        search = Search(text=text, session=session, kind=kind, limit=limit)
+        return self._store.search(owner, search)
 
     def __call__(
-        self, text: str, session: str | None = None, *, owner: str = ADA, limit: int = 100
+        self,
+        text: str,
+        session: str | None = None,
+        *,
+        owner: str = ADA,
+        limit: int = 100,
+        kind: str | None = "chat",
     ) -> list[str]:
         """Search, and write down what was found, in alphabetical order."""
-        found = self.hits(text, session, owner=owner, limit=limit)
+        found = self.hits(text, session, owner=owner, limit=limit, kind=kind)
         assert not found.more
         return sorted(written(found.hits))
 

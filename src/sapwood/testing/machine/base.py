@@ -135,10 +135,10 @@ class MachineBase(RuleBasedStateMachine):
             elif version or not kept.is_expired(self.clock()):
                 self.oracle.learn(session, key, version)
 
-    def search_both(self, text: str, session: str | None) -> None:
+    def search_both(self, text: str, session: str | None, kind: str | None = None) -> None:
         COUNTS[f"searches of the state machine, {type(self).subject}"] += 1
-        search = Search(text=text, session=session, limit=1_000)
-        done = self.do("search", search, expect=lambda: found_by(self.oracle, text, session))
+        search = Search(text=text, session=session, kind=kind, limit=1_000)
+        done = self.do("search", search, expect=lambda: found_by(self.oracle, text, session, kind))
         if done is not None:
             compare_hits(*done)
 

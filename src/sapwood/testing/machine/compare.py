@@ -188,6 +188,7 @@ class Comparison:
 def _fields(record: SessionRecord | Session) -> list[Any]:
     return [
         record.title,
+        record.kind,
         sorted(record.tags),
         record.attributes,
         record.budget,

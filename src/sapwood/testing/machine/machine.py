@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
@@ -13,13 +15,15 @@ from ...model import (
     NewSession,
     Read,
     Root,
+    SessionCount,
+    SessionQuery,
     Statistics,
 )
 from ...store import Capability
 from ..makers import ADA, say
 from ..oracle import Along, Shown
 from .compare import Comparison
-from .draws import NAMES
+from .draws import KINDS, NAMES
 from .units import UnitMachine
 
 DEEP = 70
@@ -42,14 +46,16 @@ class StoreMachine(UnitMachine):
 
     @rule(data=st.data(), title=st.sampled_from([None, "", "title"]))
     def create(self, data: st.DataObject, title: str | None) -> None:
-        self.create_both(NewSession(id=self.draws.name(data), title=title))
+        kind = self.draws.new_kind(data)
+        self.create_both(NewSession(id=self.draws.name(data), title=title, kind=kind))
 
     @rule(data=st.data(), detach=st.sampled_from([False] * 5 + [True]), at_tip=st.booleans())
     def fork(self, data: st.DataObject, detach: bool, at_tip: bool) -> None:
         source = self.draws.session(data)
         message = None if at_tip else self.draws.place(data, source)
         point = ForkPoint(session=source, message=message, detach=detach)
-        self.create_both(NewSession(id=self.draws.name(data), fork=point))
+        kind = self.draws.new_kind(data)
+        self.create_both(NewSession(id=self.draws.name(data), fork=point, kind=kind))
 
     @precondition(lambda self: not self.is_deep)
     @rule(data=st.data(), often=st.sampled_from([3] * 8 + [DEEP]))
@@ -172,7 +178,7 @@ class StoreMachine(UnitMachine):
         self.oracle.finish_deletions()
         sessions = self.oracle.sessions.values()
         assert self.driver.call("statistics", ADA) == Statistics(
-            sessions=len(sessions),
+            sessions=sum(it.kind == "chat" for it in sessions),
             messages=self.oracle.count(),
             overlays=len({cover for session in sessions for cover in session.covers}),
             documents=sum(
@@ -180,12 +186,27 @@ class StoreMachine(UnitMachine):
                 for session in sessions
                 for kept in session.documents.values()
             ),
+            counts=[
+                SessionCount(kind=kind, state=state, sessions=count)
+                for (kind, state), count in sorted(
+                    Counter((it.kind, it.state) for it in sessions).items()
+                )
+            ],
         )
+        for kind in (*KINDS, None):
+            query = SessionQuery(kind=kind, order="created", limit=len(NAMES))
+            page = self.driver.call("list_sessions", ADA, query)
+            listed = [it.id for it in sessions if kind in (None, it.kind)]
+            assert [it.id for it in page.sessions] == listed[::-1]
 
-    @rule(data=st.data(), everywhere=st.booleans())
-    def search(self, data: st.DataObject, everywhere: bool) -> None:
+    @rule(
+        data=st.data(),
+        everywhere=st.booleans(),
+        kind=st.sampled_from(["chat", "chat", "memory", None]),
+    )
+    def search(self, data: st.DataObject, everywhere: bool, kind: str | None) -> None:
         session = None if everywhere else self.draws.session(data)
-        self.search_both(self.draws.query(data), session)
+        self.search_both(self.draws.query(data), session, kind)
 
     @precondition(lambda self: Capability.DURABLE in self.driver.store.capabilities)
     @rule()

@@ -39,9 +39,12 @@ class Oracle(OracleOverlays):
     """
 
     def count(self) -> int:
-        """Count the live messages that some session sees."""
+        """Count the live messages that some session sees, of chats and of homes that are gone."""
         seen = {node for session in self.sessions.values() for node in session.seen()}
-        return sum(not node.deleted for node in seen)
+        return sum(not node.deleted and self._is_a_chats(node.home) for node in seen)
+
+    def _is_a_chats(self, home: Home) -> bool:
+        return not home.alive or self.sessions[home.session].kind == "chat"
 
     # sessions
 
@@ -59,6 +62,7 @@ class Oracle(OracleOverlays):
         if new.fork is not None:
             self._fork(session, new)
         session.parent = new.parent or session.parent
+        session.kind = new.kind if isinstance(new.kind, str) else session.kind
         session.tags = new.tags if isinstance(new.tags, list) else session.tags
         if isinstance(new.attributes, dict):
             session.attributes = new.attributes
@@ -85,7 +89,7 @@ class Oracle(OracleOverlays):
         covers = [cover for cover in source.covers if cover.last in path]
         session.parent = Edge(kind=EdgeKind.BRANCH, session=source.id)
         session.tags, session.attributes = source.tags, source.attributes
-        session.model = source.model
+        session.model, session.kind = source.model, source.kind
         session.budget, session.documents = source.budget, inherited(source)
         if new.fork.detach:
             self._copy(session, path, covers)

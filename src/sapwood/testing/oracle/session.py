@@ -67,6 +67,8 @@ class Session:
     active_us: int
     tree: object
     title: str | None = None
+    kind: str = "chat"
+    state: str = "active"
     tags: list[str] = field(default_factory=list)
     attributes: dict[str, Any] = field(default_factory=dict)
     model: str | None = None

@@ -43,6 +43,11 @@ class AsyncRecordSource(AsyncSource):
         unit = await self._runner.here().ready_unit()
         return Standpoint(*await unit.index_reads.standpoint(owner, session))
 
+    async def kind(self, owner: str, session: str) -> str | None:
+        """Find the kind of a session as it is remembered."""
+        unit = await self._runner.here().ready_unit()
+        return await unit.index_reads.kind(owner, session)
+
     async def look(
         self, owner: str, wanted: WantedEntries, *, as_followed: bool = False
     ) -> dict[str, SourceContent]:

@@ -44,12 +44,12 @@ _WRITE = (
     " WHERE f.tree = %(tree)s AND f.session = %(source)s"
     " AND {s}.is_on_path(f.tree, f.last, %(pos)s)),"
     " s AS (INSERT INTO {s}.session AS s (tree, number, owner, id, home, tip, fork, context,"
-    " overlays, version, created_at, active_at, active_s)"
+    " overlays, kind, version, created_at, active_at, active_s)"
     " SELECT %(tree)s, c.number, %(owner)s, %(id)s, new.home, %(pos)s, %(pos)s,"
     " coalesce(%(context)s::bigint, {s}.context_at(%(tree)s, %(covering)s::bigint, %(pos)s,"
     " ARRAY(SELECT n.pos FROM {s}.seen(%(tree)s, %(source)s, %(home)s, %(fork)s,"
     " %(pins)s::text[]) n WHERE n.is_live))), (SELECT count(*) FROM covers),"
-    " {s}.first_version(), %(now)s, %(now)s, %(now)s / 1000000"
+    " %(of_kind)s, {s}.first_version(), %(now)s, %(now)s, %(now)s / 1000000"
     " FROM new JOIN claimed c ON c.number = new.n RETURNING s.*),"
     " p AS (INSERT INTO {s}.profile AS p (tree, session, title, state, tags, budget, parent_kind,"
     " parent, attributes, model, source, end_reason) SELECT o.tree, c.number, %(title)s, %(state)s,"
@@ -117,7 +117,8 @@ async def fork_at_once(
     if found is None:
         return None
     number, now, is_taken, has_parent, *row = found
-    place = await _place(tx, SessionRow._make(row), point)
+    source = SessionRow._make(row)
+    place = await _place(tx, source, point)
     if is_taken or not has_parent or place is None:
         return None
     if new.created_us is not None:
@@ -125,6 +126,7 @@ async def fork_at_once(
     elif tx.clock is not None:
         now = tx.clock()
     values = place | _profile(new, parent) | {"owner": number, "id": new.id, "now": now}
+    values["of_kind"] = source.kind if new.kind is UNSET else new.kind
     made = await tx.row(_WRITE, values)
     if made is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ....model import SessionQuery, SessionRecord
+from ....model import CHAT, SessionQuery, SessionRecord
 from ...relational._async.sessions import AsyncListingStatements, AsyncSessionStatements
 from ...relational.filters import filters
 from ...relational.rows import (
@@ -41,9 +41,9 @@ _INSERT = (
     " SELECT c.tree, c.number, %(title)s, %(state)s, %(tags)s::text[], %(budget)s,"
     " %(parent_kind)s, %(parent)s, %(attributes)s, %(model)s, %(source)s, %(end_reason)s"
     " FROM claimed c)"
-    " INSERT INTO {s}.session AS s (owner, id, home, number, tree, version, created_at, active_at,"
-    " active_s) SELECT %(owner)s, %(id)s, new.home, c.number, c.tree, {s}.first_version(),"
-    " %(now)s, %(now)s, %(now)s / 1000000"
+    " INSERT INTO {s}.session AS s (owner, id, home, number, tree, kind, version, created_at,"
+    " active_at, active_s) SELECT %(owner)s, %(id)s, new.home, c.number, c.tree, %(kind)s,"
+    " {s}.first_version(), %(now)s, %(now)s, %(now)s / 1000000"
     f" FROM new JOIN claimed c ON c.number = new.n RETURNING {SESSION_COLUMNS}"
 )
 _OF_PROFILE = " WHERE tree = %(tree)s AND session = %(number)s"
@@ -103,13 +103,18 @@ _LEFT_BEHIND = (
     " JOIN {s}.message m ON m.tree = gone.tree AND m.home = gone.home WHERE m.body IS NOT NULL"
 )
 _COUNT = (
-    f"SELECT count(*), coalesce(sum(messages), 0)::bigint + ({_LEFT_BEHIND}),"
+    f"SELECT coalesce(sum(messages), 0)::bigint + ({_LEFT_BEHIND}),"
     " (SELECT count(DISTINCT f.overlay) FROM {s}.session s JOIN {s}.in_force f"
     " ON f.tree = s.tree AND f.session = s.number WHERE s.owner = %(owner)s),"
     " (SELECT count(*) FROM (SELECT tree, number FROM {s}.session WHERE owner = %(owner)s"
     " UNION ALL SELECT -%(owner)s, 0) s JOIN {s}.document d ON d.tree = s.tree"
     " AND d.session = s.number AND (d.expires_at IS NULL OR d.expires_at > %(now)s))"
-    " FROM {s}.session WHERE owner = %(owner)s"
+    f" FROM {{s}}.session WHERE owner = %(owner)s AND kind = '{CHAT}'"
+)
+_COUNT_SESSIONS = (
+    "SELECT s.kind, p.state, count(*) FROM {s}.session s"
+    " JOIN {s}.profile p ON p.tree = s.tree AND p.session = s.number"
+    " WHERE s.owner = %s GROUP BY s.kind, p.state"
 )
 
 _LIST = f"SELECT s.active_s, s.number, {RECORD_COLUMNS} FROM {RECORD_TABLES} WHERE s.owner = %s"
@@ -140,9 +145,16 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
         return found
 
     async def insert(
-        self, owner: str, number: int, id: str, now: int, tree: int | None, profile: Profile
+        self,
+        owner: str,
+        number: int,
+        id: str,
+        now: int,
+        tree: int | None,
+        kind: str,
+        profile: Profile,
     ) -> SessionRow | None:
-        place = {"owner": number, "id": id, "tree": tree, "now": now}
+        place = {"owner": number, "id": id, "tree": tree, "now": now, "kind": kind}
         row = await self._tx.row(_INSERT, place | profile._asdict())
         return None if row is None else SessionRow._make(row)
 
@@ -188,6 +200,9 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
     async def count(self, owner: int, now: int) -> Row:
         found: Row = await self._tx.row(_COUNT, {"owner": owner, "now": now})
         return found
+
+    async def count_sessions(self, owner: int) -> list[Row]:
+        return await self._tx.rows(_COUNT_SESSIONS, (owner,))
 
 
 class AsyncPostgresListingStatements(AsyncListingStatements[AsyncTx]):

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from ....errors import NotFoundError, StoreError
 from ....model import (
+    CHAT,
     Fence,
     NewSession,
     Root,
@@ -18,6 +19,7 @@ from ....model import (
 )
 from ....rules.append_plan import refuse_stale_tip
 from ....rules.tree import Span
+from ...base.counting import statistics_of
 from ...base.extras import Extras
 from ...base.refusals import refuse_stale_session
 from ..documents import is_expired
@@ -155,9 +157,10 @@ class AsyncLogSessions(AsyncLogSubject):
         states = [view.own for view in views]
         now = await self._logs.now()
         shelves = [await self._logs.owner_state(owner, DOCUMENTS), *states]
-        return Statistics(
-            sessions=len(states),
-            messages=sum(state.messages for state in states) + _left_behind(views),
+        chats = [it for it in states if it.profile.kind == CHAT]
+        return statistics_of(
+            [(it.profile.kind, it.profile.state, 1) for it in states],
+            messages=sum(state.messages for state in chats) + _left_behind(views),
             overlays=len({laid.stamp for state in states for laid in state.overlays}),
             documents=sum(
                 not is_expired(kept, now) for it in shelves for kept in it.documents.values()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ....errors import NotFoundError
 from ....model import SessionPage, SessionQuery, SessionRecord, Statistics
+from ...base.counting import statistics_of
 from ...base.listing import is_listed, read_cursor
 from ..rows import RedisSessionRow, document_of, is_expired
 from .client import ScriptCall
@@ -42,6 +43,7 @@ async def list_page(context: AsyncRedisContext, owner: str, query: SessionQuery)
             if is_listed(
                 query,
                 title=profile.title,
+                kind=profile.kind,
                 state=profile.state,
                 tags=profile.tags,
                 parent=profile.parent,
@@ -130,13 +132,15 @@ async def trees_of(context: AsyncRedisContext, owner: str) -> list[str]:
 async def count(context: AsyncRedisContext, owner: str) -> Statistics:
     """Count what an owner has."""
     trees, now = await trees_of(context, owner), context.directory.time()
-    totals = [0, 0, 0, 0]
+    sessions: list[Sequence[Any]] = []
+    totals = [0, 0, 0]
     for answer in await context.client.run_scripts(
         [ScriptCall("count_tree", [context.keys.tree(tree)], [now]) for tree in trees]
     ):
-        totals = [one + other for one, other in zip(totals, answer, strict=True)]
+        rows, *figures = answer
+        sessions += [(kind.decode(), state.decode(), count) for kind, state, count in rows]
+        totals = [one + other for one, other in zip(totals, figures, strict=True)]
     time = await context.now()
     for stored in await context.client.run("HVALS", context.keys.owner(owner, "k:")):
-        totals[3] += not is_expired(document_of("", stored), time)
-    sessions, messages, overlays, documents = totals
-    return Statistics(sessions=sessions, messages=messages, overlays=overlays, documents=documents)
+        totals[2] += not is_expired(document_of("", stored), time)
+    return statistics_of(sessions, *totals)

@@ -27,7 +27,7 @@ class AsyncRedisSearch(AsyncRedisWork):
         """Find what matches, the best first; of equals, the newest."""
         found: list[tuple[Said[RedisSessionRow], str]] = []
         looked_at = 0
-        async for said in self._said(owner, search.session):
+        async for said in self._said(owner, search):
             looked_at += 1
             if looked_at > MOST_LOOKED_AT:
                 break
@@ -38,28 +38,30 @@ class AsyncRedisSearch(AsyncRedisWork):
         hits = best_hits(query, found, search.limit)
         return replace(hits, more=hits.more or looked_at > MOST_LOOKED_AT)
 
-    async def _said(self, owner: str, session: str | None) -> AsyncIterator[Said[RedisSessionRow]]:
-        only, trees = None, list[str]()
-        if session is None:
+    async def _said(self, owner: str, search: Search) -> AsyncIterator[Said[RedisSessionRow]]:
+        only, trees, kind = None, list[str](), search.kind
+        if search.session is None:
             trees = await trees_of(self._context, owner)
         else:
-            look = await self._context.directory.look(owner, session)
-            only, trees = look.row, [look.tree]
+            look = await self._context.directory.look(owner, search.session)
+            only, trees, kind = look.row, [look.tree], None
         for name in trees:
             tree = await load_tree(self._context, name)
-            async for said in self._messages(tree, only):
+            if kind is not None and not tree.has_kind(kind):
+                continue
+            async for said in self._messages(tree, only, kind):
                 yield said
-            async for said in self._summaries(tree, only):
+            async for said in self._summaries(tree, only, kind):
                 yield said
 
     async def _messages(
-        self, tree: LoadedTree, only: RedisSessionRow | None
+        self, tree: LoadedTree, only: RedisSessionRow | None, kind: str | None
     ) -> AsyncIterator[Said[RedisSessionRow]]:
         for segment in tree.segments:
             async for place, entry in entries_of(self._context, tree, segment):
                 if entry.endswith(b"\n") or (only and not tree.sees(only, place)):
                     continue
-                session = tree.reported_session(place)
+                session = tree.reported_session(place, kind)
                 if session is None:
                     continue
                 head, body = split_entry(entry)
@@ -79,10 +81,11 @@ class AsyncRedisSearch(AsyncRedisWork):
                 )
 
     async def _summaries(
-        self, tree: LoadedTree, only: RedisSessionRow | None
+        self, tree: LoadedTree, only: RedisSessionRow | None, kind: str | None
     ) -> AsyncIterator[Said[RedisSessionRow]]:
         shown: dict[bytes, RedisSessionRow] = {}
-        for row in sorted(tree.rows.values(), key=lambda row: int(row.number)):
+        told = [row for row in tree.rows.values() if kind in (None, row.profile.kind)]
+        for row in sorted(told, key=lambda row: int(row.number)):
             if only is None or row.id == only.id:
                 for number in tree.in_force[row.home]:
                     shown.setdefault(number, row)

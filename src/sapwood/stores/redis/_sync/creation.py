@@ -139,6 +139,7 @@ def fields_of(context: RedisContext, new: NewSession, source: Look | None) -> di
         kind, parent = new.parent.kind.value, new.parent.session
     profile = RedisProfile(
         title=new.title,
+        kind=base.kind if new.kind is UNSET else new.kind,
         state=new.state,
         tags=base.tags if new.tags is UNSET else list(new.tags),
         budget=base.budget if new.budget is UNSET else new.budget,

@@ -29,7 +29,7 @@ class RedisSearch(RedisWork):
         """Find what matches, the best first; of equals, the newest."""
         found: list[tuple[Said[RedisSessionRow], str]] = []
         looked_at = 0
-        for said in self._said(owner, search.session):
+        for said in self._said(owner, search):
             looked_at += 1
             if looked_at > MOST_LOOKED_AT:
                 break
@@ -40,28 +40,30 @@ class RedisSearch(RedisWork):
         hits = best_hits(query, found, search.limit)
         return replace(hits, more=hits.more or looked_at > MOST_LOOKED_AT)
 
-    def _said(self, owner: str, session: str | None) -> Iterator[Said[RedisSessionRow]]:
-        only, trees = None, list[str]()
-        if session is None:
+    def _said(self, owner: str, search: Search) -> Iterator[Said[RedisSessionRow]]:
+        only, trees, kind = None, list[str](), search.kind
+        if search.session is None:
             trees = trees_of(self._context, owner)
         else:
-            look = self._context.directory.look(owner, session)
-            only, trees = look.row, [look.tree]
+            look = self._context.directory.look(owner, search.session)
+            only, trees, kind = look.row, [look.tree], None
         for name in trees:
             tree = load_tree(self._context, name)
-            for said in self._messages(tree, only):
+            if kind is not None and not tree.has_kind(kind):
+                continue
+            for said in self._messages(tree, only, kind):
                 yield said
-            for said in self._summaries(tree, only):
+            for said in self._summaries(tree, only, kind):
                 yield said
 
     def _messages(
-        self, tree: LoadedTree, only: RedisSessionRow | None
+        self, tree: LoadedTree, only: RedisSessionRow | None, kind: str | None
     ) -> Iterator[Said[RedisSessionRow]]:
         for segment in tree.segments:
             for place, entry in entries_of(self._context, tree, segment):
                 if entry.endswith(b"\n") or (only and not tree.sees(only, place)):
                     continue
-                session = tree.reported_session(place)
+                session = tree.reported_session(place, kind)
                 if session is None:
                     continue
                 head, body = split_entry(entry)
@@ -81,10 +83,11 @@ class RedisSearch(RedisWork):
                 )
 
     def _summaries(
-        self, tree: LoadedTree, only: RedisSessionRow | None
+        self, tree: LoadedTree, only: RedisSessionRow | None, kind: str | None
     ) -> Iterator[Said[RedisSessionRow]]:
         shown: dict[bytes, RedisSessionRow] = {}
-        for row in sorted(tree.rows.values(), key=lambda row: int(row.number)):
+        told = [row for row in tree.rows.values() if kind in (None, row.profile.kind)]
+        for row in sorted(told, key=lambda row: int(row.number)):
             if only is None or row.id == only.id:
                 for number in tree.in_force[row.home]:
                     shown.setdefault(number, row)

@@ -11,6 +11,7 @@ from msgspec import UNSET
 from msgspec.structs import asdict
 
 from ....model import (
+    CHAT,
     EdgeKind,
     Fence,
     NewSession,
@@ -25,6 +26,7 @@ from ....model import (
 from ....rules.append_plan import refuse_stale_tip
 from ....rules.codec import decode_json, encode_json
 from ....rules.merge import merge_json
+from ...base.counting import statistics_of
 from ...base.extras import Extras
 from ...base.refusals import bad_listing_cursor, no_session, refuse_stale_session, session_exists
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
@@ -91,7 +93,14 @@ class AsyncSessionStatements(SubjectStatements[T]):
 
     @abstractmethod
     async def insert(
-        self, owner: str, number: int, id: str, now: int, tree: int | None, profile: Profile
+        self,
+        owner: str,
+        number: int,
+        id: str,
+        now: int,
+        tree: int | None,
+        kind: str,
+        profile: Profile,
     ) -> SessionRow | None:
         """Write a new, empty session of an owner; None when another has its id meanwhile.
 
@@ -156,7 +165,14 @@ class AsyncSessionStatements(SubjectStatements[T]):
 
     @abstractmethod
     async def count(self, owner: int, now: int) -> Row:
-        """Return how many sessions, messages, overlays and documents an owner has."""
+        """Return how many messages, overlays and documents an owner has.
+
+        Of messages, those of chats, and those that are seen of homes that are gone.
+        """
+
+    @abstractmethod
+    async def count_sessions(self, owner: int) -> list[Row]:
+        """Return how many sessions there are of each kind and state, with these before it."""
 
 
 class AsyncRelationalSessions:
@@ -194,8 +210,10 @@ class AsyncRelationalSessions:
         is_attached = new.fork is not None and not new.fork.detach
         tree = source.tree if source is not None and is_attached else None
         now = await self._dialect.now() if new.created_us is None else new.created_us
+        inherited = CHAT if source is None else source.kind
+        kind = inherited if new.kind is UNSET else new.kind
         profile = await self._profile(new, source)
-        row = await self._statements.insert(owner, number, new.id, now, tree, profile)
+        row = await self._statements.insert(owner, number, new.id, now, tree, kind, profile)
         if row is None:
             raise session_exists(new.id)
         return row
@@ -335,10 +353,10 @@ class AsyncRelationalSessions:
     async def statistics(self, owner: str) -> Statistics:
         """Count what an owner has."""
         number = await self._dialect.lookup.find_owner(owner)
-        counts = (0, 0, 0, 0)
-        if number is not None:
-            counts = await self._statements.count(number, await self._dialect.now())
-        sessions, messages, overlays, documents = counts
-        return Statistics(
-            sessions=sessions, messages=messages, overlays=overlays, documents=documents
+        if number is None:
+            return Statistics(sessions=0, messages=0, overlays=0, documents=0)
+        sessions = await self._statements.count_sessions(number)
+        messages, overlays, documents = await self._statements.count(
+            number, await self._dialect.now()
         )
+        return statistics_of(sessions, messages, overlays, documents)

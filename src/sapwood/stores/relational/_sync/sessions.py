@@ -13,6 +13,7 @@ from msgspec import UNSET
 from msgspec.structs import asdict
 
 from ....model import (
+    CHAT,
     EdgeKind,
     Fence,
     NewSession,
@@ -27,6 +28,7 @@ from ....model import (
 from ....rules.append_plan import refuse_stale_tip
 from ....rules.codec import decode_json, encode_json
 from ....rules.merge import merge_json
+from ...base.counting import statistics_of
 from ...base.extras import Extras
 from ...base.refusals import bad_listing_cursor, no_session, refuse_stale_session, session_exists
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
@@ -93,7 +95,14 @@ class SessionStatements(SubjectStatements[T]):
 
     @abstractmethod
     def insert(
-        self, owner: str, number: int, id: str, now: int, tree: int | None, profile: Profile
+        self,
+        owner: str,
+        number: int,
+        id: str,
+        now: int,
+        tree: int | None,
+        kind: str,
+        profile: Profile,
     ) -> SessionRow | None:
         """Write a new, empty session of an owner; None when another has its id meanwhile.
 
@@ -156,7 +165,14 @@ class SessionStatements(SubjectStatements[T]):
 
     @abstractmethod
     def count(self, owner: int, now: int) -> Row:
-        """Return how many sessions, messages, overlays and documents an owner has."""
+        """Return how many messages, overlays and documents an owner has.
+
+        Of messages, those of chats, and those that are seen of homes that are gone.
+        """
+
+    @abstractmethod
+    def count_sessions(self, owner: int) -> list[Row]:
+        """Return how many sessions there are of each kind and state, with these before it."""
 
 
 class RelationalSessions:
@@ -194,8 +210,10 @@ class RelationalSessions:
         is_attached = new.fork is not None and not new.fork.detach
         tree = source.tree if source is not None and is_attached else None
         now = self._dialect.now() if new.created_us is None else new.created_us
+        inherited = CHAT if source is None else source.kind
+        kind = inherited if new.kind is UNSET else new.kind
         profile = self._profile(new, source)
-        row = self._statements.insert(owner, number, new.id, now, tree, profile)
+        row = self._statements.insert(owner, number, new.id, now, tree, kind, profile)
         if row is None:
             raise session_exists(new.id)
         return row
@@ -335,10 +353,8 @@ class RelationalSessions:
     def statistics(self, owner: str) -> Statistics:
         """Count what an owner has."""
         number = self._dialect.lookup.find_owner(owner)
-        counts = (0, 0, 0, 0)
-        if number is not None:
-            counts = self._statements.count(number, self._dialect.now())
-        sessions, messages, overlays, documents = counts
-        return Statistics(
-            sessions=sessions, messages=messages, overlays=overlays, documents=documents
-        )
+        if number is None:
+            return Statistics(sessions=0, messages=0, overlays=0, documents=0)
+        sessions = self._statements.count_sessions(number)
+        messages, overlays, documents = self._statements.count(number, self._dialect.now())
+        return statistics_of(sessions, messages, overlays, documents)

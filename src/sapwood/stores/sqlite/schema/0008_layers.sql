@@ -1,3 +1,18 @@
 -- Versions of records: a new session's is above that of every one that was deleted, so that a name
 -- that is used again never has a version twice, and nothing is kept for the names that are gone.
 INSERT INTO sequence VALUES ('floor', 0);
+
+-- What a session is for: a conversation of the user's, or something that is not listed with these.
+ALTER TABLE session ADD COLUMN kind TEXT NOT NULL DEFAULT 'chat';
+
+DROP VIEW standing;
+CREATE VIEW standing AS
+SELECT s.number, s.owner, s.id, s.home, s.tree, coalesce(t.pos, s.tip) AS tip, s.fork,
+    s.lead + coalesce(t.path_tokens, 0) AS context,
+    s.apart + (coalesce(t.pos, s.tip) & 0xffffff) AS messages,
+    s.overlays, s.edited, s.version, s.created_at,
+    iif(t.pos > s.tip, t.created_at, s.active_at) AS active_at, s.active_s, t.id AS tip_id,
+    s.closed, s.kind
+FROM session s LEFT JOIN message t ON t.pos = iif(
+    s.grows, (SELECT max(pos) FROM message WHERE pos BETWEEN s.tip AND s.tip | 0xffffff), s.tip
+);
