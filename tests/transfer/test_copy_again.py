@@ -41,6 +41,28 @@ def target(source: Store) -> Iterator[MemoryStore]:
         yield store
 
 
+def test_sessions_of_all_kinds_are_copied_and_keep_theirs(source: Store) -> None:
+    source.create_session(ADA, NewSession(id="facts", kind="memory"))
+    source.append(ADA, "facts", [say("f1")])
+    source.create_session(ADA, fork_of("facts", id="check", kind="review"))
+    with memory() as target:
+        copy_store(source, target)
+        assert statuses(source, target)["facts"] == "equal"
+        for name, kind in (("facts", "memory"), ("check", "review"), ("s", "chat")):
+            record = target.find_session(ADA, name)
+            assert record is not None
+            assert record.kind == kind
+
+
+def test_a_session_of_another_kind_is_not_written_to(source: Store) -> None:
+    source.create_session(ADA, NewSession(id="facts", kind="memory", created_us=1))
+    with memory() as target:
+        target.create_session(ADA, NewSession(id="facts", created_us=1))
+        before = target.find_session(ADA, "facts")
+        assert statuses(source, target)["facts"] == "conflict"
+        assert target.find_session(ADA, "facts") == before
+
+
 def go_on(source: Store) -> None:
     """Do to a store all that a copy can follow."""
     source.append(ADA, "s", [say("m7"), say("m8")], parent="m6")

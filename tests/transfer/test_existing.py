@@ -9,12 +9,18 @@ from typing import Any
 import pytest
 
 from sapwood.errors import ConflictError, MessageConflictError
-from sapwood.model import NewSession, SessionPatch
+from sapwood.model import NewSession, SessionPatch, SessionRecord
 from sapwood.store import Store
-from sapwood.testing.makers import ADA, cover, say
+from sapwood.testing.makers import ADA, cover, fork_of, say
 from sapwood.transfer import import_file
 
-from .worlds import export, lines_of, load, memory, names_in, seen_of
+from .worlds import export, joined, lines_of, load, memory, names_in, seen_of
+
+
+def record_in(store: Store, session: str) -> SessionRecord:
+    record = store.find_session(ADA, session)
+    assert record is not None
+    return record
 
 
 def furnished() -> Store:
@@ -49,6 +55,26 @@ def test_the_same_again_changes_nothing(source: Store, target: Store) -> None:
     done = load(target, export(source))
     assert (done.written, done.skipped, done.existing, done.notes) == (0, 7, ["s"], [])
     assert state(target) == before
+
+
+def test_a_session_keeps_its_kind(source: Store) -> None:
+    source.create_session(ADA, NewSession(id="facts", kind="memory"))
+    source.append(ADA, "facts", [say("f1")])
+    source.create_session(ADA, fork_of("facts", id="check", kind="review"))
+    source.create_session(ADA, fork_of("facts", id="chat", kind="chat"))
+    with memory() as target:
+        load(target, export(source))
+        kinds = {name: record_in(target, name).kind for name in names_in(target)}
+    assert kinds == {"s": "chat", "facts": "memory", "check": "review", "chat": "chat"}
+
+
+def test_a_file_without_kinds_is_of_chats(source: Store) -> None:
+    lines = lines_of(export(source))
+    for line in lines:
+        line.pop("session_kind", None)
+    with memory() as target:
+        load(target, joined(lines))
+        assert record_in(target, "s").kind == "chat"
 
 
 def test_what_is_new_is_added_on_its_branch(source: Store, target: Store) -> None:

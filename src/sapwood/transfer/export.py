@@ -163,7 +163,9 @@ class SessionExport:
         leaves = self.leaves = store.list_leaves(owner, name)
         origin = find_origin(self._session, record, leaves, self._done.names)
         self._done.names.add(name)
-        yield made_of(SessionLine, record, fork=origin, tip=tip_of(record))
+        yield made_of(
+            SessionLine, record, session_kind=record.kind, fork=origin, tip=tip_of(record)
+        )
         yield from documents
         ends = OverlayEnds(self._session, overlays)
         for step in SessionWalk(self._session, skip_inherited=origin is not None).steps(leaves):

@@ -79,7 +79,7 @@ class SessionLine(_LineBase, frozen=True, kw_only=True, tag="session"):
     active_us: int
     version: int
     closed: bool = False
-    kind: str = CHAT
+    session_kind: str = CHAT
 
 
 class DocumentLine(_LineBase, frozen=True, kw_only=True, tag="document"):
@@ -243,7 +243,7 @@ def _iter_raw(file: BinaryIO, number: int = 0) -> Iterator[tuple[bytes, int]]:
             yield data, number
 
 
-def made_of(kind: type[S], source: msgspec.Struct, **others: Any) -> S:
+def made_of(kind: type[S], source: msgspec.Struct, /, **others: Any) -> S:
     """Make a record of the fields that another has under the same names, and of others."""
     names = set(kind.__struct_fields__) & set(source.__struct_fields__)
     return kind(**{name: getattr(source, name) for name in names} | others)
@@ -252,7 +252,7 @@ def made_of(kind: type[S], source: msgspec.Struct, **others: Any) -> S:
 def new_session(line: SessionLine, parent: Edge | None) -> NewSession:
     """Make a session to create of its line."""
     fork = line.fork and made_of(ForkPoint, line.fork)
-    return made_of(NewSession, line, parent=parent, fork=fork)
+    return made_of(NewSession, line, kind=line.session_kind, parent=parent, fork=fork)
 
 
 def new_place(line: PlaceLine) -> NewMessage:

@@ -74,9 +74,9 @@ class AsyncStore(AsyncMessageCalls, AsyncDocumentCalls):
         An empty one begins a tree of its own with its tip at `ROOT`. A fork is a new session in the
         tree of its source: its tip is the given message, no message is copied, and it sees the path
         down to there. It takes the overlays in force on that path by reference, and copies of the
-        session's documents (not those with an expiry, nor those put with `inherit=False`),
+        session's documents (not those with an expiry, nor those put with `inherit=False`), kind,
         attributes, tags, budget, model and source; not usage, title, state or end reason, and it is
-        open. Later changes of these in one do not show in the
+        open. A session's kind never changes. Later changes of these in one do not show in the
         other. A detached fork gets copies of the path's messages and overlays, in a tree of its
         own.
 
@@ -131,7 +131,8 @@ class AsyncStore(AsyncMessageCalls, AsyncDocumentCalls):
     async def list_sessions(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions, newest first, a page at a time.
 
-        Ranges include their start and not their end. Raises `UsageError` for a cursor that is none.
+        These are chats, unless the query asks for another kind, or for all by None. Ranges include
+        their start and not their end. Raises `UsageError` for a cursor that is none.
         """
 
     @abstractmethod
@@ -201,8 +202,10 @@ class AsyncStore(AsyncMessageCalls, AsyncDocumentCalls):
         """Find messages and summaries by what they say: the best first, of equals the newest.
 
         Found is what matches as it stands now: what was appended or edited before the call is
-        found by its text, what was edited or deleted since is not. Without a session, all that the
-        owner has is searched; with one, what that session sees, and the overlays in force for it.
+        found by its text, what was edited or deleted since is not. Without a session, what the
+        owner's sessions of one kind wrote is searched, and of all kinds if that is None; what is
+        left of a session that is gone is found through the oldest of the kind that stands on it.
+        With a session, of whatever kind, what it sees is searched, and its overlays in force.
         Messages under an overlay are found, too. Searched are text, tool calls and results, file
         names and other parts, but not reasoning or binary data; a message that cannot be decoded
         is passed over. What a query finds is decided by `sapwood.rules.match`, on every store.
@@ -233,7 +236,7 @@ class AsyncStore(AsyncMessageCalls, AsyncDocumentCalls):
         """
 
     async def total_owner_usage(self, owner: str) -> list[UsageTotal]:
-        """Sum the usage of all of an owner's sessions by model, in the order of their names.
+        """Sum the usage of an owner's sessions of all kinds by model, in the order of their names.
 
         This one asks for session after session; a store that keeps the sums overrides it.
         """
@@ -243,7 +246,10 @@ class AsyncStore(AsyncMessageCalls, AsyncDocumentCalls):
     async def statistics(self, owner: str) -> Statistics:
         """Count what an owner has; of messages, those that are live and seen by some session.
 
-        Each counts once, also where its home is gone. Exact after `finish_deletions`.
+        Each counts once, also where its home is gone. Sessions and messages are counted that are
+        chats'; of a home that is gone nobody knows the kind any more, and its messages count, too.
+        `counts` has the sessions of all kinds, by kind and state, in this order; overlays and
+        documents are those of all. Exact after `finish_deletions`.
         """
 
     @abstractmethod

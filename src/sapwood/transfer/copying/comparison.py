@@ -75,6 +75,8 @@ class Comparison:
         for field in RECORD_FIELDS:
             if not is_same(getattr(line, field), getattr(record, field)):
                 self.differences.add(DifferenceKind.CHANGED, f"its {field} is another")
+        if line.session_kind != record.kind:
+            self.differences.add(DifferenceKind.APART, "it is of another kind")
         if line.created_us != record.created_us:
             self.differences.add(DifferenceKind.APART, "it was created at another time")
         if line.parent != record.parent and not self._sides.is_edge_lost(line):
