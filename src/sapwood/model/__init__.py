@@ -74,6 +74,8 @@ from .session import (
     SessionPatch,
     SessionQuery,
     SessionRecord,
+    SystemFields,
+    SystemPatch,
     UpdatedSession,
 )
 
@@ -136,6 +138,8 @@ __all__ = [
     "Statistics",
     "StatusEvent",
     "Summary",
+    "SystemFields",
+    "SystemPatch",
     "TextPart",
     "ToolCallPart",
     "ToolDefinition",

@@ -43,6 +43,29 @@ CHAT = "chat"
 """The kind of a session that is a conversation of the user's."""
 
 
+class SystemFields(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the layers above keep of a session: its key, and how it came to its end.
+
+    `key` says whose session it is, from the whole to the part: agent, channel, peer, thread. `life`
+    counts how often it was opened again, `next` is the session that goes on in its place, and
+    `reason` says why it was closed.
+    """
+
+    key: tuple[str, ...] = ()
+    life: int = 0
+    next: str | None = None
+    reason: str | None = None
+
+
+class SystemPatch(msgspec.Struct, frozen=True, kw_only=True):
+    """What to change in what the layers above keep of a session; what is not given stays."""
+
+    key: tuple[str, ...] | UnsetType = UNSET
+    life: int | UnsetType = UNSET
+    next: str | UnsetType | None = UNSET
+    reason: str | UnsetType | None = UNSET
+
+
 class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session to create.
 
@@ -62,6 +85,7 @@ class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     model: str | UnsetType | None = UNSET
     source: str | UnsetType | None = UNSET
     end_reason: str | None = None
+    system: SystemFields = SystemFields()
     parent: Edge | None = None
     fork: ForkPoint | None = None
     created_us: int | None = None
@@ -84,6 +108,7 @@ class SessionPatch(msgspec.Struct, frozen=True, kw_only=True):
     source: str | UnsetType | None = UNSET
     end_reason: str | UnsetType | None = UNSET
     closed: bool | UnsetType = UNSET
+    system: SystemPatch | UnsetType = UNSET
 
 
 class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +119,8 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     message, another prompt), and not appends. `context_tokens` estimates what the model is
     shown at the tip. `budget` is the session's token budget. `attributes` are free fields; `model`,
     `source` (where its user is: a channel, a program) and `end_reason` are names that are kept for
-    whoever asks. A `closed` session refuses appends, edits, overlays and checkouts.
+    whoever asks. A `closed` session refuses appends, edits, overlays and checkouts. `system` is
+    what the layers above keep of it.
     """
 
     id: str
@@ -110,6 +136,7 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     source: str | None
     end_reason: str | None
     closed: bool
+    system: SystemFields
     parent: Edge | None
     forked_at: Position | None
     messages: int
@@ -142,12 +169,14 @@ class SessionQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     Listed are those of the kind "chat", unless another is given; None is for all kinds. Newest
     first. Activity is ordered by the second; within a second, by creation. `cursor` continues after
-    the page that gave it, under the same filters and order.
+    the page that gave it, under the same filters and order. `key` finds the sessions whose key in
+    `system` begins with these parts, all of them whole ones.
     """
 
     kind: str | None = CHAT
     state: str | None = None
     tags: list[str] = []
+    key: tuple[str, ...] = ()
     title_prefix: str | None = None
     parent: str | None = None
     created_from: datetime | None = None

@@ -27,10 +27,13 @@ from ..model import (
     Search,
     SessionPatch,
     SessionQuery,
+    SystemFields,
+    SystemPatch,
     Usage,
 )
 from .codec import encode_json, refuse_json
 from .ids import check_name, check_time
+from .system import MOST_PARTS
 from .tokens import MAX_TOKENS
 
 MAX_PAGE = 10_000
@@ -125,6 +128,8 @@ def new_session(new: NewSession) -> None:
     _record_fields(new)
     if new.kind is not UNSET:
         name(new.kind, "kind")
+    instance(new.system, SystemFields, "system")
+    _system_fields(new.system)
     given(check_time, new.created_us, "created_us")
     if new.parent is not None:
         instance(new.parent, Edge, "parent")
@@ -142,6 +147,9 @@ def patch(value: SessionPatch) -> None:
     _record_fields(value)
     if value.closed is not UNSET:
         instance(value.closed, bool, "closed")
+    if value.system is not UNSET:
+        instance(value.system, SystemPatch, "system")
+        _system_fields(value.system)
     if value.attributes is not UNSET and value.merge is not UNSET:
         raise UsageError("give attributes, which replaces all of them, or merge", path="merge")
 
@@ -165,6 +173,25 @@ def _record_fields(value: NewSession | SessionPatch) -> None:
             given(name, getattr(value, field), field)
 
 
+def _system_fields(value: SystemFields | SystemPatch) -> None:
+    if value.key is not UNSET:
+        system_key(value.key, "system.key")
+    if value.life is not UNSET:
+        count(value.life, "system.life", 0)
+    for field in ("next", "reason"):
+        if getattr(value, field) is not UNSET:
+            given(name, getattr(value, field), f"system.{field}")
+
+
+def system_key(key: tuple[str, ...], what: str) -> None:
+    """Check the parts of a key, which may be any text."""
+    instance(key, tuple, what)
+    if len(key) > MOST_PARTS:
+        raise UsageError(f"{what} has {len(key)} parts: {MOST_PARTS} at most", path=what)
+    for index, part in enumerate(key):
+        text(part, f"{what}[{index}]")
+
+
 def text(value: str, what: str) -> None:
     """Check that something is valid Unicode text."""
     instance(value, str, what)
@@ -178,6 +205,7 @@ def session_query(query: SessionQuery) -> None:
     _names(query.tags, "tags")
     given(name, query.kind, "kind")
     given(name, query.state, "state")
+    system_key(query.key, "key")
     given(name, query.parent, "parent")
     given(text, query.title_prefix, "title_prefix")
     given(text, query.cursor, "cursor")

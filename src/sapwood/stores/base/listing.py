@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from ...model import SessionQuery, microseconds_of
+from ...rules.system import begins_with
 from .refusals import bad_listing_cursor
 
 
@@ -27,6 +28,7 @@ def is_listed(
     kind: str,
     state: str,
     tags: Iterable[str],
+    key: Sequence[str],
     parent: str | None,
     created_us: int,
     active_us: int,
@@ -37,6 +39,7 @@ def is_listed(
         query.kind in (None, kind)
         and query.state in (None, state)
         and set(query.tags) <= set(tags)
+        and begins_with(key, query.key)
         and (prefix is None or (title is not None and title.startswith(prefix)))
         and (query.parent is None or parent == query.parent)
         and _is_within(created_us, query.created_from, query.created_until)

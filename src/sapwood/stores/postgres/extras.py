@@ -27,7 +27,7 @@ def is_to_plan(extras: Extras, most_bytes: int) -> bool:
     """Whether it is not for one call: the server merges no JSON, reads no pins, and has limits."""
     documents, patch = extras.documents, extras.patch
     return (
-        (patch is not None and patch.merge is not UNSET)
+        (patch is not None and not (patch.merge is UNSET and patch.system is UNSET))
         or any(it.key == PINS_KEY for it in documents)
         or sum(len(it.value or b"") for it in documents) > most_bytes
     )

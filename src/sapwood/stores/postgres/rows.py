@@ -21,7 +21,7 @@ SESSION_COLUMNS = (
 RECORD_COLUMNS = (
     "s.id, s.tip, t.id, s.fork, s.context, s.messages, s.version, s.created_at, s.active_at,"
     " p.title, p.state, p.tags, p.budget, p.parent_kind, p.parent, p.attributes,"
-    " p.model, p.source, p.end_reason, s.closed, s.kind"
+    " p.model, p.source, p.end_reason, p.system, p.system_key, s.closed, s.kind"
 )
 RECORD_TABLES = (
     "{s}.session s JOIN {s}.profile p ON p.tree = s.tree AND p.session = s.number"

@@ -20,6 +20,7 @@ from ...model import (
 )
 from ...rules.codec import decode_json, encode_json
 from ...rules.merge import merge_json
+from ...rules.system import merged
 from ..base.listing import is_listed, read_cursor
 from .state import LogState
 from .work import LogProfile, public
@@ -33,6 +34,8 @@ def patched(profile: LogProfile, patch: SessionPatch | NewSession) -> LogProfile
     """Return a profile with what a patch, or a new session, gives."""
     fields = {name: getattr(patch, name, UNSET) for name in LogProfile.__struct_fields__}
     given = {name: it for name, it in fields.items() if it is not UNSET}
+    if isinstance(patch, SessionPatch) and patch.system is not UNSET:
+        given["system"] = merged(profile.system, patch.system)
     if isinstance(patch, SessionPatch) and patch.merge is not UNSET:
         held = decode_json(profile.attributes, "the attributes that are changed")
         given["attributes"] = merge_json(held, patch.merge)
@@ -66,6 +69,7 @@ def record_of(state: LogState, context: int) -> SessionRecord:
         source=profile.source,
         end_reason=profile.end_reason,
         closed=profile.closed,
+        system=profile.system,
         parent=edge,
         forked_at=None if state.fork is None else public(state.fork),
         messages=state.messages,
@@ -105,6 +109,7 @@ def _is_listed(state: LogState, query: SessionQuery) -> bool:
         kind=profile.kind,
         state=profile.state,
         tags=profile.tags,
+        key=profile.system.key,
         parent=None if state.parent is None else state.parent[1],
         created_us=state.created_us,
         active_us=state.active_us,

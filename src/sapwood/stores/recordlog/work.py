@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...model import CHAT, Position
+from ...model import CHAT, Position, SystemFields
+from ...rules.system import NO_SYSTEM
 from ...rules.tree import Place
 
 NUMBER_BITS = 32
@@ -150,6 +151,7 @@ class LogProfile(msgspec.Struct, frozen=True, array_like=True):
     end_reason: str | None = None
     closed: bool = False
     kind: str = CHAT
+    system: SystemFields = NO_SYSTEM
 
 
 class ChangeProfile(msgspec.Struct, frozen=True, array_like=True, tag="change"):

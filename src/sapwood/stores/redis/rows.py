@@ -20,8 +20,10 @@ from ...model import (
     Position,
     Root,
     SessionRecord,
+    SystemFields,
 )
 from ...rules.codec import decode_body, decode_json
+from ...rules.system import NOTHING, decode_system
 from ..base.refusals import bad_snapshot
 
 PREFIX = "sapwood"
@@ -181,6 +183,11 @@ class RedisSessionRow:
         return bool(self._fields.get(b"cl"))
 
     @property
+    def system(self) -> SystemFields:
+        """What the layers above keep of it; earlier versions had no such field."""
+        return decode_system(self._fields.get(b"sys") or NOTHING, f"session {self.id!r}")
+
+    @property
     def tip(self) -> tuple[int, int]:
         """The tip's segment and depth, or zeros."""
         return _place_of(self["tip"])
@@ -224,6 +231,7 @@ class RedisSessionRow:
             source=profile.source,
             end_reason=profile.end_reason,
             closed=self.is_closed,
+            system=self.system,
             parent=parent,
             forked_at=_position(self.fork),
             messages=int(self["m"]),

@@ -56,8 +56,12 @@ _ALLOW_OOM = frozenset(
 _SAME_TEXT = {"apply_freeing": "apply"}
 # These do not read paths. What a script defines is made anew with each call.
 _WITHOUT_PATHS = frozenset(
-    {"append", "apply", "apply_freeing", "claim_name", "keep_context", "mark_tree", "raise_floor"}
+ {
+        *("append", "apply", "apply_freeing", "claim_name", "index_key", "keep_context"),
+        *("mark_tree", "raise_floor", "release_name"),
+    }
 )
+_WITH_LISTING = frozenset({"claim_name", "release_name"})
 
 
 class Script(NamedTuple):
@@ -72,6 +76,7 @@ def script(name: str) -> Script:
     """Return a script; `apply_freeing` is `apply` for units of work that only make room."""
     folder = resources.files(__package__) / "lua"
     shared = ["common"] if name in _WITHOUT_PATHS else ["common", "paths"]
+    shared += ["listing"] if name in _WITH_LISTING else []
     parts = [*shared, _SAME_TEXT.get(name, name)]
     texts = [(folder / f"{part}.lua").read_text("utf-8") for part in parts]
     text = "\n".join([f"#!lua{_flags(name)}", *texts])

@@ -22,6 +22,7 @@ from ...model import (
     SessionRecord,
 )
 from ...rules.codec import Packed, decode_body, decode_json, digest
+from ...rules.system import NO_SYSTEM, NOTHING, decode_system
 from ..base.refusals import bad_feed_cursor, bad_pins
 from .position import DEPTH_BITS, MAX_DEPTH, public
 
@@ -48,7 +49,7 @@ CHANGE_KINDS = {
 POS, HOME, ID, ROLE, TOKENS, VERSION, CREATED_AT, BODY = range(8)
 # A session's record: id, tip, tip_id, fork, context, messages, version, created_at, active_at, then
 # the columns of its `Profile`, `closed` and `kind`. A context of None is to be worked out.
-CONTEXT_IN_RECORD, TITLE_IN_RECORD, TAGS_IN_RECORD = 4, 9, 11
+CONTEXT_IN_RECORD, TITLE_IN_RECORD, TAGS_IN_RECORD, SYSTEM_IN_RECORD = 4, 9, 11, 19
 # An overlay: number, id, first, last, tokens, covered_tokens, created_by, created_at, metadata,
 # summary; maybe more.
 OVERLAY_NUMBER, OVERLAY_ID, OVERLAY_FIRST, OVERLAY_LAST, OVERLAY_TOKENS = range(5)
@@ -104,6 +105,9 @@ class Profile(NamedTuple):
     model: str | None
     source: str | None
     end_reason: str | None
+    system: bytes = NOTHING
+    system_key: bytes | None = None
+    """By which it is found: its owner, then the digests of its key's parts; None without a key."""
 
 
 class SeenMessage(NamedTuple):
@@ -267,6 +271,8 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         model,
         source,
         end_reason,
+        system,
+        _,
         closed,
         kind,
     ) = row
@@ -286,6 +292,7 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         source=source,
         end_reason=end_reason,
         closed=bool(closed),
+        system=NO_SYSTEM if system == NOTHING else decode_system(system, f"session {id!r}"),
         parent=_edge(id, parent_kind, parent) if parent else None,
         forked_at=public(fork) if fork else None,
         messages=messages,

@@ -34,6 +34,7 @@ from ...errors import MessageTooLargeError, StoreCorruptError
 from ...model import ROOT, EdgeKind, ForkPoint, NewSession, SessionRecord
 from ...rules.codec import encode_json
 from ...rules.tree import LINEAGE_CAP, Cover, Span, resolve_up, spans_up
+from ..relational._sync.sessions import packed_system
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, place_of, unpack_place
 from ..relational.rows import PINS_KEY, Profile, SessionRow, pinned_ids
 from ..relational.walk import pins_under
@@ -98,7 +99,7 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
         return None
     now = tx.now() if new.created_us is None else new.created_us
     version, kind = (at.floor or 0) + 1, source.kind if new.kind is UNSET else new.kind
-    profile = _profile(new, parent, at)
+    profile = _profile(source.owner, new, parent, at)
     values = {f"new_{key}": value for key, value in profile._asdict().items()} | {
         "new_owner": source.owner,
         "new_id": new.id,
@@ -153,8 +154,9 @@ def _find(
     return seen[0] if len(seen) == 1 else None
 
 
-def _profile(new: NewSession, parent: str, at: _Point) -> Profile:
+def _profile(owner: int, new: NewSession, parent: str, at: _Point) -> Profile:
     attributes = at.attributes
+    system, system_key = packed_system(owner, new.system)
     if new.attributes is not UNSET:
         attributes = encode_json(new.attributes, "attributes")
     return Profile(
@@ -168,6 +170,8 @@ def _profile(new: NewSession, parent: str, at: _Point) -> Profile:
         model=_name(at.model) if new.model is UNSET else new.model,
         source=_name(at.origin) if new.source is UNSET else new.source,
         end_reason=new.end_reason,
+        system=system,
+        system_key=system_key,
     )
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import and_, bindparam, cast, exists, func, literal, or_, select, update
 from sqlalchemy.types import BigInteger
 
 from ...model import CHAT, SessionQuery, SessionRecord
+from ...rules.system import NOTHING
 from ..relational._sync.sessions import ListingStatements, SessionStatements
 from ..relational.filters import filters
 from ..relational.rows import (
     PINS_KEY,
+    SYSTEM_IN_RECORD,
     TAGS_IN_RECORD,
     TITLE_IN_RECORD,
     Profile,
@@ -24,6 +26,7 @@ from ..relational.rows import (
 )
 from ..relational.rows import Row as ListedRow
 from ..relational.rows import Row as RecordRow
+from .direct import number
 from .lookup import SqlLookupStatements, find_owner, key_of, pack_tags, records, unpack_tags
 from .messages import put_session
 from .tables import FLOOR, Tables
@@ -32,7 +35,9 @@ from .tx import Tx, delete_by, select_by, update_by
 _INHERITED_PROFILE = select_by(
     "profile", "session", of=["tags", "budget", "attributes", "model", "source"]
 )
-_ATTRIBUTES = select_by("profile", "session", of=["attributes"])
+_HELD = {
+    column: select_by("profile", "session", of=[column]) for column in ("attributes", "system")
+}
 _PUT_PROFILE = update_by("profile", "session")
 _COUNTER = select_by("counter", "name", of=["value"])
 _DELETE_SESSION = delete_by("session", "number")
@@ -43,7 +48,7 @@ _ERASE_REST = [delete_by(table, "owner") for table in ("document", "reader", "ch
 _ERASE_OWNER = delete_by("owner", "number")
 
 _PLACE = ("tree", "tip", "fork", "context", "messages", "overlays", "version")
-_SIGNS = {"=": operator.eq, ">=": operator.ge, "<": operator.lt}
+_SIGNS = {"=": operator.eq, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
 
 class SqlSessionStatements(SessionStatements[Tx]):
@@ -55,6 +60,8 @@ class SqlSessionStatements(SessionStatements[Tx]):
 
     def record_of(self, row: RecordRow, context: int) -> SessionRecord:
         title, tags = row[TITLE_IN_RECORD], unpack_tags(row[TAGS_IN_RECORD])
+        if row[SYSTEM_IN_RECORD] is None:
+            row = (*row[:SYSTEM_IN_RECORD], NOTHING, *row[SYSTEM_IN_RECORD + 1 :])
         return record_of(row, context, None if title is None else title.decode(), tags)
 
     def pack_tags(self, tags: list[str]) -> bytes:
@@ -89,8 +96,8 @@ class SqlSessionStatements(SessionStatements[Tx]):
         figures = {} if closed is None else {"closed": int(closed)}
         self._tx.run(put_session, of_number=session.number, version=session.version + 1, **figures)
 
-    def attributes(self, session: SessionRow) -> bytes:
-        found: bytes = self._tx.value(_ATTRIBUTES, session=session.number)
+    def held(self, session: SessionRow, column: Literal["attributes", "system"]) -> bytes:
+        found: bytes = self._tx.value(_HELD[column], session=session.number) or NOTHING
         return found
 
     def place(self, session: SessionRow) -> None:
@@ -218,12 +225,13 @@ class SqlListingStatements(ListingStatements[Tx]):
     ) -> list[ListedRow]:
         t = self._tx.tables
         s = t.session.c
-        order = [s.number.desc()]
-        if query.order == "active":
-            order = [s.active_s.desc(), s.number.desc()]
-        wanted = [s.owner == owner, *_seek(t, query, after), *_filters(t, query)]
+        order = [s.number] if query.order == "created" else [s.active_s, s.number]
+        if query.key:
+            # Not in the order of an index, so that it is the key's that is gone through.
+            order = [column + number(0) for column in order]
+        wanted = [s.owner == owner, *_seek(t, query, after), *_filters(t, owner, query)]
         asked = records(t, s.active_s, s.number).where(*wanted)
-        return [tuple(row) for row in self._tx.conn.execute(asked.order_by(*order).limit(most))]
+        return [tuple(row) for row in self._tx.conn.execute(asked.order_by(*(it.desc() for it in order)).limit(most))]
 
 
 def _seek(t: Tables, query: SessionQuery, after: tuple[int, int] | None) -> list[Any]:
@@ -238,8 +246,9 @@ def _seek(t: Tables, query: SessionQuery, after: tuple[int, int] | None) -> list
     return [s.active_s <= active_s, or_(s.active_s < active_s, rest)]
 
 
-def _filters(t: Tables, query: SessionQuery) -> list[Any]:
-    found = [_SIGNS[it.sign](t.of(it.table).c[it.column], it.value) for it in filters(query)]
+def _filters(t: Tables, owner: int, query: SessionQuery) -> list[Any]:
+    asked = filters(owner, query)
+    found = [_SIGNS[it.sign](t.of(it.table).c[it.column], it.value) for it in asked]
     if query.title_prefix is not None:
         title, prefix = t.profile.c.title, query.title_prefix.encode()
         found.append(func.substr(title, 1, len(prefix)) == literal(prefix, title.type))

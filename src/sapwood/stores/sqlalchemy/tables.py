@@ -45,6 +45,7 @@ Big = BigInteger().with_variant(Integer, "sqlite")
 """A whole number of 64 bits; SQLite only counts up what it knows as INTEGER."""
 Blob = LargeBinary().with_variant(mysql.LONGBLOB(), *MYSQL)
 Digest = LargeBinary(32).with_variant(mysql.VARBINARY(32), *MYSQL)
+KeyDigest = LargeBinary(88).with_variant(mysql.VARBINARY(88), *MYSQL)
 
 _RISING = {"mysql": "BIGINT NOT NULL AUTO_INCREMENT", "postgresql": "BIGSERIAL"}
 _PREFIX = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]{0,29})?")
@@ -249,7 +250,11 @@ class Tables:
             Column("model", Name),
             Column("source", Name),
             Column("end_reason", Name),
+            # What the layers above keep of it, as JSON, and by what it is found; NULL is nothing.
+            Column("system", Blob),
+            Column("system_key", KeyDigest),
             by_parent=("parent",),
+            by_key=("system_key",),
         )
         self._table("inherited", _key("session"), _key("home"), by_home=("home",))
 

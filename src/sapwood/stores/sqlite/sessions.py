@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -40,7 +40,8 @@ _INSERT = (
 )
 _INSERT_PROFILE = (
     "INSERT INTO profile (session, title, state, tags, budget, parent_kind, parent,"
-    " attributes, model, source, end_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " attributes, model, source, end_reason, system, system_key)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _EMPTY = (
     "UPDATE session SET home = ?1, tree = ?1, tip = 0, grows = 0, fork = 0, lead = 0, apart = 0,"
@@ -71,6 +72,8 @@ _FLOOR = "SELECT value FROM sequence WHERE name = 'floor'"
 _RAISE_FLOOR = "UPDATE sequence SET value = ?1 WHERE name = 'floor' AND value < ?1"
 
 _LIST = f"SELECT s.active_s, s.number, {RECORD_COLUMNS} FROM {RECORD_TABLES} WHERE s.owner = ?"
+# Without an index by owner, so that it is the key's that is gone through.
+_LIST_BY_KEY = _LIST.replace("s.owner", "+s.owner")
 _LIST_ORDERS = {
     "active": " ORDER BY s.active_s DESC, s.number DESC LIMIT ?",
     "created": " ORDER BY s.number DESC LIMIT ?",
@@ -132,8 +135,8 @@ class SqliteSessionStatements(SessionStatements[Connection]):
             self._tx.run(sql, (int(closed), session.number))
         self._tx.run(_PUT_VERSION, (session.version + 1, session.number))
 
-    def attributes(self, session: SessionRow) -> bytes:
-        sql = "SELECT attributes FROM profile WHERE session = ?"
+    def held(self, session: SessionRow, column: Literal["attributes", "system"]) -> bytes:
+        sql = f"SELECT {column} FROM profile WHERE session = ?"
         held: bytes = self._tx.value(sql, (session.number,))
         return held
 
@@ -195,12 +198,13 @@ class SqliteListingStatements(ListingStatements[Connection]):
     def page(
         self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
     ) -> list[Row]:
-        conditions, args = _conditions(query)
+        conditions, args = _conditions(owner, query)
+        listed = _LIST_BY_KEY if query.key else _LIST
         rows: list[Row] = []
         for seek, values in _seeks(query, after):
             room = most - len(rows)
             if room:
-                sql = _LIST + seek + conditions + _LIST_ORDERS[query.order]
+                sql = listed + seek + conditions + _LIST_ORDERS[query.order]
                 rows += self._tx.rows(sql, (owner, *values, *args, room))
         return rows
 
@@ -221,9 +225,9 @@ def _seeks(query: SessionQuery, after: tuple[int, int] | None) -> list[tuple[str
     ]
 
 
-def _conditions(query: SessionQuery) -> tuple[str, list[Any]]:
+def _conditions(owner: int, query: SessionQuery) -> tuple[str, list[Any]]:
     """Return the conditions of a query; every text is a constant, every value an argument."""
-    found: list[tuple[str, list[Any]]] = [(f"{it.text}?", [it.value]) for it in filters(query)]
+    found: list[tuple[str, list[Any]]] = [(f"{it.text}?", [it.value]) for it in filters(owner, query)]
     if query.title_prefix is not None:
         # As bytes: of a text, SQLite counts the characters before the first NUL only.
         text = " AND substr(CAST(p.title AS BLOB), 1, length(?)) = ?"

@@ -55,3 +55,9 @@ BEGIN
     ORDER BY s.number LIMIT 1;
     RETURN teller;
 END $$;
+
+-- What the layers above keep of a session, as JSON; and by what it is found: the owner's number in
+-- 8 bytes, then the digests of its key's parts.
+ALTER TABLE {s}.profile
+    ADD COLUMN system bytea NOT NULL DEFAULT '{}', ADD COLUMN system_key bytea;
+CREATE INDEX profile_by_key ON {s}.profile (system_key) WHERE system_key IS NOT NULL;

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ....model import ForkPoint, NewSession, Root
 from ....rules.codec import encode_json
+from ....rules.system import encode_system
 from ...base.refusals import no_message
 from ..rows import (
     RedisProfile,
@@ -41,7 +42,7 @@ async def create_empty(context: AsyncRedisContext, owner: str, new: NewSession) 
     """Create a session without messages, in a tree of its own; return its row."""
     tree = context.new_id()
     fields = await fields_of(context, new, None)
-    claim = await context.directory.claim(owner, new.id, tree, new.created_us)
+    claim = await context.directory.claim(owner, new, tree)
     fields = with_numbers(claim, fields, 1)
     commands = [
         begin_tree(context, tree, owner, claim.now),
@@ -73,7 +74,7 @@ async def create_fork(
             "ov": len(overlays),
         }
     documents = await documents_of(context, look)
-    claim = await context.directory.claim(owner, new.id, look.tree, new.created_us)
+    claim = await context.directory.claim(owner, new, look.tree)
     fields = with_numbers(claim, fields, look.homes + 1)
     number, key = fields["n"], context.key
     # A session of this name may have been in a younger tree: its documents' versions are used up.
@@ -156,6 +157,7 @@ async def fields_of(
         **_EMPTY,
         "p": encode_row(profile),
         "attributes": attributes,
+        "sys": encode_system(new.system),
         "cr": created,
         "act": created,
         "x": "" if context.ttl_us is None else now + context.ttl_us,

@@ -16,3 +16,9 @@ SELECT s.number, s.owner, s.id, s.home, s.tree, coalesce(t.pos, s.tip) AS tip, s
 FROM session s LEFT JOIN message t ON t.pos = iif(
     s.grows, (SELECT max(pos) FROM message WHERE pos BETWEEN s.tip AND s.tip | 0xffffff), s.tip
 );
+
+-- What the layers above keep of a session, as JSON; and by what it is found: the owner's number in
+-- 8 bytes, then the digests of its key's parts.
+ALTER TABLE profile ADD COLUMN system BLOB NOT NULL DEFAULT x'7b7d';
+ALTER TABLE profile ADD COLUMN system_key BLOB;
+CREATE INDEX profile_by_key ON profile (system_key) WHERE system_key IS NOT NULL;
