@@ -1,8 +1,8 @@
 """What the layers above keep of a session: how it is stored, merged, and found by its key.
 
-A part of a key may be any text, of any length. What is indexed is the digest of each part, one after
-the other: all digests are of one length, so that the digests of some parts are a prefix of those of
-every key that begins with these parts, and of no other.
+A part of a key may be any text, of any length. What is indexed is the digest of each part, one
+after the other: all digests are of one length, so that the digests of some parts are a prefix of
+those of every key that begins with these parts, and of no other.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def decode_system(data: bytes, where: str) -> SystemFields:
     try:
         return _decode(data)
     except (msgspec.MsgspecError, ValueError) as error:
-        raise StoreCorruptError(f"what the system keeps of {where} cannot be read: {error}") from error
+        raise StoreCorruptError(f"`system` of {where} cannot be read: {error}") from error
 
 
 def merged(held: SystemFields, patch: SystemPatch) -> SystemFields:

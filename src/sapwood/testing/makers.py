@@ -17,6 +17,7 @@ from ..model import (
     NewSession,
     Part,
     Summary,
+    SystemFields,
     TextPart,
 )
 
@@ -59,10 +60,11 @@ def fork_of(
     id: str = "fork",
     detach: bool = False,
     kind: str | UnsetType = UNSET,
+    system: SystemFields | None = None,
 ) -> NewSession:
     """Write a fork of a session, at a message or at its tip."""
     point = ForkPoint(session=source, message=message, detach=detach)
-    return NewSession(id=id, kind=kind, fork=point)
+    return NewSession(id=id, kind=kind, system=system or SystemFields(), fork=point)
 
 
 def cover(

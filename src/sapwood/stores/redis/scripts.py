@@ -56,7 +56,7 @@ _ALLOW_OOM = frozenset(
 _SAME_TEXT = {"apply_freeing": "apply"}
 # These do not read paths. What a script defines is made anew with each call.
 _WITHOUT_PATHS = frozenset(
- {
+    {
         *("append", "apply", "apply_freeing", "claim_name", "index_key", "keep_context"),
         *("mark_tree", "raise_floor", "release_name"),
     }

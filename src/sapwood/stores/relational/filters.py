@@ -49,8 +49,12 @@ def filters(owner: int, query: SessionQuery) -> list[ColumnFilter]:
         bounds = ((">=", low), ("<=", low.ljust(OWNER_BYTES + KEY_BYTES, b"\xff")))
         keys = [ColumnFilter("profile", "system_key", sign, end) for sign, end in bounds]
     named = [ColumnFilter(table, key, "=", it) for table, key, it in texts if it is not None]
-    return keys + named + [
-        ColumnFilter("session", key, sign, microseconds_of(moment))
-        for key, sign, moment in moments
-        if moment is not None
-    ]
+    return (
+        keys
+        + named
+        + [
+            ColumnFilter("session", key, sign, microseconds_of(moment))
+            for key, sign, moment in moments
+            if moment is not None
+        ]
+    )

@@ -231,7 +231,8 @@ class SqlListingStatements(ListingStatements[Tx]):
             order = [column + number(0) for column in order]
         wanted = [s.owner == owner, *_seek(t, query, after), *_filters(t, owner, query)]
         asked = records(t, s.active_s, s.number).where(*wanted)
-        return [tuple(row) for row in self._tx.conn.execute(asked.order_by(*(it.desc() for it in order)).limit(most))]
+        asked = asked.order_by(*(column.desc() for column in order)).limit(most)
+        return [tuple(row) for row in self._tx.conn.execute(asked)]
 
 
 def _seek(t: Tables, query: SessionQuery, after: tuple[int, int] | None) -> list[Any]:

@@ -227,7 +227,9 @@ def _seeks(query: SessionQuery, after: tuple[int, int] | None) -> list[tuple[str
 
 def _conditions(owner: int, query: SessionQuery) -> tuple[str, list[Any]]:
     """Return the conditions of a query; every text is a constant, every value an argument."""
-    found: list[tuple[str, list[Any]]] = [(f"{it.text}?", [it.value]) for it in filters(owner, query)]
+    found: list[tuple[str, list[Any]]] = [
+        (f"{it.text}?", [it.value]) for it in filters(owner, query)
+    ]
     if query.title_prefix is not None:
         # As bytes: of a text, SQLite counts the characters before the first NUL only.
         text = " AND substr(CAST(p.title AS BLOB), 1, length(?)) = ?"

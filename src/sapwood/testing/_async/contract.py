@@ -37,6 +37,7 @@ from .search_scope import (
 from .serial import AsyncSerialContract
 from .sessions import AsyncSessionContract
 from .sums import AsyncSumContract
+from .system import AsyncKeyContract, AsyncSystemContract
 from .units import AsyncFenceContract, AsyncUnitContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
 
@@ -92,6 +93,8 @@ class AsyncStoreContract(
     AsyncRecordVersionContract,
     AsyncKindContract,
     AsyncKindSearchContract,
+    AsyncSystemContract,
+    AsyncKeyContract,
     AsyncAdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from ...model import NewSession, SessionCount, SessionPatch, SessionQuery, Usage
 from ...store import AsyncStore
@@ -40,10 +41,10 @@ class AsyncKindContract(AsyncContractBase):
     ) -> None:
         await begin(store, s="memory")
         await grow(store, "m1", "m2")
-        for id, given, kind in (("a", {}, "memory"), ("b", {"kind": "chat"}, "chat")):
+        for id, given, kind in (("a", UNSET, "memory"), ("b", "chat", "chat")):
             for message in (None, "m1"):
                 name = f"{id}-{message}"
-                new = fork_of("s", message, id=name, detach=detach, **given)
+                new = fork_of("s", message, id=name, detach=detach, kind=given)
                 made = await store.create_session(ADA, new)
                 assert (made.kind, await record_of(store, name)) == (kind, made)
 

@@ -21,6 +21,8 @@ from ...model import (
     Read,
     SessionPatch,
     SessionQuery,
+    SystemFields,
+    SystemPatch,
     TextPart,
     ToolCallPart,
     ToolResultPart,
@@ -125,6 +127,30 @@ WRONG_CALLS: dict[str, Call] = {
     "a negative after": lambda s, o, n: s.read(o, n, Read(after=-1)),
     "a negative before": lambda s, o, n: s.read(o, n, Read(before=-1)),
     "a read that is nothing": lambda s, o, n: s.read(o, n, _any(None)),
+    "a key that is a list": lambda s, o, n: s.list_sessions(o, SessionQuery(key=_any(["a"]))),
+    "a key that is a text": lambda s, o, n: s.list_sessions(o, SessionQuery(key=_any("a"))),
+    "a key of five parts": lambda s, o, n: s.list_sessions(o, SessionQuery(key=("a",) * 5)),
+    "a key with half a letter": lambda s, o, n: s.create_session(
+        o, NewSession(id="x", system=SystemFields(key=("a", "\ud800")))
+    ),
+    "a key of a number": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(system=SystemPatch(key=(_any(1),)))
+    ),
+    "a life below none": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(system=SystemPatch(life=-1))
+    ),
+    "a next that is no name": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(system=SystemPatch(next=""))
+    ),
+    "a reason that is no name": lambda s, o, n: s.create_session(
+        o, NewSession(id="x", system=SystemFields(reason="a\nb"))
+    ),
+    "a system of its own": lambda s, o, n: s.create_session(
+        o, NewSession(id="x", system=_any({"life": 1}))
+    ),
+    "a patch by the fields themselves": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(system=_any(SystemFields()))
+    ),
     "a list of 0": lambda s, o, n: s.list_sessions(o, SessionQuery(limit=0)),
     "a list of a million": lambda s, o, n: s.list_sessions(o, SessionQuery(limit=1_000_000)),
     "an unknown order": lambda s, o, n: s.list_sessions(o, SessionQuery(order=_any("title"))),

@@ -39,6 +39,7 @@ from .search_scope import (
 from .serial import SerialContract
 from .sessions import SessionContract
 from .sums import SumContract
+from .system import KeyContract, SystemContract
 from .units import FenceContract, UnitContract
 from .usage import StatisticsContract, UsageContract
 
@@ -94,6 +95,8 @@ class StoreContract(
     RecordVersionContract,
     KindContract,
     KindSearchContract,
+    SystemContract,
+    KeyContract,
     AdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.

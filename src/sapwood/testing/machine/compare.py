@@ -195,6 +195,7 @@ def _fields(record: SessionRecord | Session) -> list[Any]:
         record.model,
         record.end_reason,
         record.closed,
+        record.system,
         record.parent,
         record.version,
         record.created_us,

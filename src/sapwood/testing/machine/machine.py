@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
@@ -22,6 +23,7 @@ from ...model import (
 from ...store import Capability
 from ..makers import ADA, say
 from ..oracle import Along, Shown
+from .along import KEYS_LOOKED_FOR
 from .compare import Comparison
 from .draws import KINDS, NAMES
 from .units import UnitMachine
@@ -194,10 +196,16 @@ class StoreMachine(UnitMachine):
             ],
         )
         for kind in (*KINDS, None):
-            query = SessionQuery(kind=kind, order="created", limit=len(NAMES))
-            page = self.driver.call("list_sessions", ADA, query)
-            listed = [it.id for it in sessions if kind in (None, it.kind)]
-            assert [it.id for it in page.sessions] == listed[::-1]
+            self._compare_list([it.id for it in sessions if kind in (None, it.kind)], kind=kind)
+        for key in KEYS_LOOKED_FOR:
+            found = [it.id for it in sessions if it.system.key[: len(key)] == key]
+            self._compare_list(found, kind=None, key=key)
+
+    def _compare_list(self, found: list[str], **asked: Any) -> None:
+        """See that a listing has these sessions, the newest first."""
+        query = SessionQuery(order="created", limit=len(NAMES), **asked)
+        page = self.driver.call("list_sessions", ADA, query)
+        assert [it.id for it in page.sessions] == found[::-1]
 
     @rule(
         data=st.data(),

@@ -66,7 +66,7 @@ class Oracle(OracleOverlays):
         session.tags = new.tags if isinstance(new.tags, list) else session.tags
         if isinstance(new.attributes, dict):
             session.attributes = new.attributes
-        session.end_reason = new.end_reason
+        session.end_reason, session.system = new.end_reason, new.system
         if new.model is None or isinstance(new.model, str):
             session.model = new.model
         self.sessions[new.id] = session

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...model import Edge
+from ...model import Edge, SystemFields
 from .node import Cover, Home, Node, path_to
 
 
@@ -81,6 +81,7 @@ class Session:
     covers: list[Cover] = field(default_factory=list)
     documents: dict[str, Kept] = field(default_factory=dict)
     closed: bool = False
+    system: SystemFields = field(default_factory=SystemFields)
     version: int = 0
     """How often it was changed, above the version that the store said it began with."""
     stale: bool = False

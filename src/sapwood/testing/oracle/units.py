@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import UnsetType
+from msgspec.structs import asdict
+
 from ...errors import (
     LeaseLostError,
     SapwoodError,
@@ -13,7 +16,15 @@ from ...errors import (
     StaleTipError,
     StaleVersionError,
 )
-from ...model import DocumentChange, DocumentPut, Fence, Root, SessionPatch
+from ...model import (
+    DocumentChange,
+    DocumentPut,
+    Fence,
+    Root,
+    SessionPatch,
+    SystemFields,
+    SystemPatch,
+)
 from .base import name_of
 from .session import Kept, Session
 
@@ -103,6 +114,13 @@ def change_record(session: Session, patch: SessionPatch) -> None:
         session.model = patch.model
     if patch.end_reason is None or isinstance(patch.end_reason, str):
         session.end_reason = patch.end_reason
+    if isinstance(patch.system, SystemPatch):
+        kept = asdict(session.system) | {
+            name: value
+            for name, value in asdict(patch.system).items()
+            if not isinstance(value, UnsetType)
+        }
+        session.system = SystemFields(**kept)
     session.closed = patch.closed if isinstance(patch.closed, bool) else session.closed
     session.version += 1
 

@@ -13,6 +13,7 @@ from ....errors import StoreCorruptError
 from ....model import ROOT, EdgeKind, ForkPoint, NewSession, SessionRecord
 from ....rules.codec import encode_json
 from ...relational._sync.fork import CopiedPath, ForkStatements
+from ...relational._sync.sessions import packed_system
 from ...relational.position import DEPTH_BITS, MAX_DEPTH
 from ...relational.rows import CONTEXT_IN_RECORD, Row, SessionRow, pinned_ids
 from ..rows import OVERLAY_COLUMNS, RECORD_COLUMNS, SESSION_COLUMNS
@@ -54,12 +55,14 @@ _WRITE = (
     " %(of_kind)s, {s}.first_version(), %(now)s, %(now)s, %(now)s / 1000000"
     " FROM new JOIN claimed c ON c.number = new.n RETURNING s.*),"
     " p AS (INSERT INTO {s}.profile AS p (tree, session, title, state, tags, budget, parent_kind,"
-    " parent, attributes, model, source, end_reason) SELECT o.tree, c.number, %(title)s, %(state)s,"
+    " parent, attributes, model, source, end_reason, system, system_key)"
+    " SELECT o.tree, c.number, %(title)s, %(state)s,"
     " coalesce(%(tags)s::text[], o.tags),"
     " CASE WHEN %(has_budget)s THEN %(budget)s::bigint ELSE o.budget END, %(kind)s, %(parent)s,"
     " coalesce(%(attributes)s, o.attributes),"
     " CASE WHEN %(has_model)s THEN %(model)s ELSE o.model END,"
-    " CASE WHEN %(has_origin)s THEN %(origin)s ELSE o.source END, %(end_reason)s"
+    " CASE WHEN %(has_origin)s THEN %(origin)s ELSE o.source END, %(end_reason)s,"
+    " %(system)s, %(system_key)s"
     " FROM {s}.profile o CROSS JOIN claimed c"
     " WHERE o.tree = %(tree)s AND o.session = %(source)s RETURNING p.*),"
     " documents AS (INSERT INTO {s}.document (tree, session, key, version, updated_at, value)"
@@ -126,6 +129,7 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     elif tx.clock is not None:
         now = tx.clock()
     values = place | _profile(new, parent) | {"owner": number, "id": new.id, "now": now}
+    values["system"], values["system_key"] = packed_system(number, new.system)
     values["of_kind"] = source.kind if new.kind is UNSET else new.kind
     made = tx.row(_WRITE, values)
     if made is None:

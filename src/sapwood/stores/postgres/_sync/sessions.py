@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from ....model import CHAT, SessionQuery, SessionRecord
 from ...relational._sync.sessions import ListingStatements, SessionStatements
@@ -39,10 +39,10 @@ _INSERT = (
     " SELECT %(owner)s, %(id)s, new.n, coalesce(%(tree)s::bigint, new.home) FROM new"
     " ON CONFLICT (owner, id) DO NOTHING RETURNING d.number, d.tree),"
     " described AS (INSERT INTO {s}.profile (tree, session, title, state, tags, budget,"
-    " parent_kind, parent, attributes, model, source, end_reason)"
+    " parent_kind, parent, attributes, model, source, end_reason, system, system_key)"
     " SELECT c.tree, c.number, %(title)s, %(state)s, %(tags)s::text[], %(budget)s,"
-    " %(parent_kind)s, %(parent)s, %(attributes)s, %(model)s, %(source)s, %(end_reason)s"
-    " FROM claimed c)"
+    " %(parent_kind)s, %(parent)s, %(attributes)s, %(model)s, %(source)s, %(end_reason)s,"
+    " %(system)s, %(system_key)s FROM claimed c)"
     " INSERT INTO {s}.session AS s (owner, id, home, number, tree, kind, version, created_at,"
     " active_at, active_s) SELECT %(owner)s, %(id)s, new.home, c.number, c.tree, %(kind)s,"
     " {s}.first_version(), %(now)s, %(now)s, %(now)s / 1000000"
@@ -125,6 +125,12 @@ _LIST_ORDERS = {
     "created": " ORDER BY s.number DESC LIMIT %s",
 }
 
+# Not in the order of an index, so that it is the key's that is gone through.
+_LIST_ORDERS_BY_KEY = {
+    order: text.replace("s.number", "s.number + 0").replace("active_s", "active_s + 0")
+    for order, text in _LIST_ORDERS.items()
+}
+
 
 class PostgresSessionStatements(SessionStatements[Tx]):
     """Statements about sessions."""
@@ -167,8 +173,8 @@ class PostgresSessionStatements(SessionStatements[Tx]):
             self._tx.run(f"UPDATE {{s}}.profile SET {put}{_OF_PROFILE}", {**columns, **place})
         self._tx.run(_COUNT_CHANGE, {**place, "closed": closed})
 
-    def attributes(self, session: SessionRow) -> bytes:
-        sql = "SELECT attributes FROM {s}.profile WHERE tree = %s AND session = %s"
+    def held(self, session: SessionRow, column: Literal["attributes", "system"]) -> bytes:
+        sql = f"SELECT {column} FROM {{s}}.profile WHERE tree = %s AND session = %s"
         held: bytes = self._tx.value(sql, (session.tree, session.number))
         return held
 
@@ -211,15 +217,18 @@ class PostgresListingStatements(ListingStatements[Tx]):
     def page(
         self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
     ) -> list[Row]:
-        conditions, args = _conditions(query, after)
-        text = _LIST + conditions + _LIST_ORDERS[query.order]
+        conditions, args = _conditions(owner, query, after)
+        orders = _LIST_ORDERS_BY_KEY if query.key else _LIST_ORDERS
+        text = _LIST + conditions + orders[query.order]
         return self._tx.rows(text, (owner, *args, most))
 
 
-def _conditions(query: SessionQuery, after: tuple[int, int] | None) -> tuple[str, list[Any]]:
+def _conditions(
+    owner: int, query: SessionQuery, after: tuple[int, int] | None
+) -> tuple[str, list[Any]]:
     """Return the conditions of a query; every text is a constant, every value an argument."""
     found: list[tuple[str, tuple[Any, ...]]] = [
-        (f"{it.text}%s", (it.value,)) for it in filters(query)
+        (f"{it.text}%s", (it.value,)) for it in filters(owner, query)
     ]
     if after is not None and query.order == "active":
         found.append((" AND (s.active_s, s.number) < (%s, %s)", after))

@@ -28,7 +28,7 @@ from ..scripts import place_words
 from .appends import append_planned
 from .client import RedisCommand
 from .context import AsyncRedisContext, AsyncRedisWork, Look, PlacedMessage
-from .extras import refuse_by_extras, refuse_closed, refuse_lost, write_extras
+from .extras import index_key, refuse_by_extras, refuse_closed, refuse_lost, write_extras
 from .list_reads import AsyncListReads
 
 GONE = "-"
@@ -69,6 +69,7 @@ class AsyncRedisMessages(AsyncRedisWork):
         commands.append(("RPUSH", context.key(look.tree, "f"), at))
         if new.tokens != head.tokens:
             commands += context.forget_context_sums(look)
+        await index_key(context, owner, look, extras.patch)
         writes = write_extras(context, look, extras, documents)
         commands += writes.commands
         is_guarded = expected_tip is not None

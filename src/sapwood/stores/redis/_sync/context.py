@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from ....calls import Answer
 from ....errors import ReadOnlyError, StoreBusyError, StoreUnavailableError
-from ....model import Message, SessionRecord
+from ....model import Message, NewSession, SessionRecord
 from ....rules.codec import decode_body, digest
+from ....rules.system import key_digest
 from ...base.bounded_dict import BoundedDict
 from ...base.queues import CallerQueues
 from ...base.refusals import no_session, session_exists
@@ -365,16 +366,16 @@ class SessionDirectory:
         tree, answer = self.run_script(owner, session, "look", "1" if with_sessions else "", *ids)
         return look_of(tree, session, answer)
 
-    def claim(self, owner: str, session: str, tree: str, created_us: int | None) -> NameClaim:
+    def claim(self, owner: str, new: NewSession, tree: str) -> NameClaim:
         """Claim a name for a session that will be in a tree."""
         # The owner is listed before it has anything, so that it is listed once it has.
         self._client.run("SADD", self._keys.owners, owner)
-        key, token = self._keys.owner(owner), self._new_id()
-        stands, created = b"", "" if created_us is None else created_us
+        key, token, session = self._keys.owner(owner), self._new_id(), new.id
+        stands, created = b"", "" if new.created_us is None else new.created_us
+        digest = key_digest(new.system.key).hex()
+        rest = (CLAIM_US, created, self.time(), token, digest)
         for _ in range(3 * int(CLAIM_US / 1_000_000 / CLAIM_PAUSE_S)):
-            answer = self._client.run_script(
-                "claim_name", [key], session, tree, stands, CLAIM_US, created, self.time(), token
-            )
+            answer = self._client.run_script("claim_name", [key], session, tree, stands, *rest)
             if answer[0] == b"ok":
                 return NameClaim(answer[1], int(answer[2]), self._first_version())
             if answer[0] == b"taken":

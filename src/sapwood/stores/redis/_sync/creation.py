@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ....model import ForkPoint, NewSession, Root
 from ....rules.codec import encode_json
+from ....rules.system import encode_system
 from ...base.refusals import no_message
 from ..rows import (
     RedisProfile,
@@ -43,7 +44,7 @@ def create_empty(context: RedisContext, owner: str, new: NewSession) -> RedisSes
     """Create a session without messages, in a tree of its own; return its row."""
     tree = context.new_id()
     fields = fields_of(context, new, None)
-    claim = context.directory.claim(owner, new.id, tree, new.created_us)
+    claim = context.directory.claim(owner, new, tree)
     fields = with_numbers(claim, fields, 1)
     commands = [
         begin_tree(context, tree, owner, claim.now),
@@ -75,7 +76,7 @@ def create_fork(
             "ov": len(overlays),
         }
     documents = documents_of(context, look)
-    claim = context.directory.claim(owner, new.id, look.tree, new.created_us)
+    claim = context.directory.claim(owner, new, look.tree)
     fields = with_numbers(claim, fields, look.homes + 1)
     number, key = fields["n"], context.key
     # A session of this name may have been in a younger tree: its documents' versions are used up.
@@ -156,6 +157,7 @@ def fields_of(context: RedisContext, new: NewSession, source: Look | None) -> di
         **_EMPTY,
         "p": encode_row(profile),
         "attributes": attributes,
+        "sys": encode_system(new.system),
         "cr": created,
         "act": created,
         "x": "" if context.ttl_us is None else now + context.ttl_us,

@@ -30,7 +30,7 @@ from ..scripts import place_words
 from .appends import append_planned
 from .client import RedisCommand
 from .context import Look, PlacedMessage, RedisContext, RedisWork
-from .extras import refuse_by_extras, refuse_closed, refuse_lost, write_extras
+from .extras import index_key, refuse_by_extras, refuse_closed, refuse_lost, write_extras
 from .list_reads import ListReads
 
 GONE = "-"
@@ -71,6 +71,7 @@ class RedisMessages(RedisWork):
         commands.append(("RPUSH", context.key(look.tree, "f"), at))
         if new.tokens != head.tokens:
             commands += context.forget_context_sums(look)
+        index_key(context, owner, look, extras.patch)
         writes = write_extras(context, look, extras, documents)
         commands += writes.commands
         is_guarded = expected_tip is not None

@@ -41,7 +41,7 @@ from .creation import (
     put_documents,
     with_numbers,
 )
-from .extras import refuse_by_extras, refuse_lost_or_closed, write_extras
+from .extras import index_key, refuse_by_extras, refuse_lost_or_closed, write_extras
 
 ENTRIES_AT_ONCE = 200
 BYTES_AT_ONCE = 4 * 1024 * 1024
@@ -105,6 +105,7 @@ class RedisSessions(RedisWork):
         context = self._context
         look = context.directory.look(owner, session)
         stored = refuse_by_extras(context, look, expected_tip, extras)
+        index_key(context, owner, look, extras.patch)
         writes = write_extras(context, look, extras, stored)
         is_guarded = expected_tip is not None
         context.apply(owner, look, writes.commands, after_appends=True, at_tip=is_guarded)
@@ -189,7 +190,7 @@ def create_detached_fork(
     if again.version != look.version:
         context.client.run_script("drop_tree", [context.keys.tree(tree)])
         raise MovedError
-    claim = context.directory.claim(owner, new.id, tree, new.created_us)
+    claim = context.directory.claim(owner, new, tree)
     clock = claim.now
     fields = with_numbers(claim, fields | copy.standing(len(overlays)), COPY_HOME)
     commands = [

@@ -2,6 +2,8 @@
 local stands = call('HGET', stem .. 'd', ARGV[1])
 local number = stands and string.match(stands, '^%S+ (%d+)')
 if not number or string.format('%016d', number) ~= string.sub(ARGV[2], 1, 16) then return 0 end
-local held = call('HGET', stem .. 'ki', ARGV[2])
-call('HSET', stem .. 'ki', ARGV[2], held and held .. ' ' .. ARGV[3] or ARGV[3])
+local held = call('HGET', stem .. 'ki', ARGV[2]) or ''
+if string.find(held, ARGV[3], 1, true) == nil then
+  call('HSET', stem .. 'ki', ARGV[2], held == '' and ARGV[3] or held .. ' ' .. ARGV[3])
+end
 return call('ZADD', stem .. 'lk', 0, ARGV[3] .. ' ' .. ARGV[2])

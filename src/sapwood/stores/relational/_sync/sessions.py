@@ -7,7 +7,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import UNSET
 from msgspec.structs import asdict
@@ -23,14 +23,17 @@ from ....model import (
     SessionQuery,
     SessionRecord,
     Statistics,
+    SystemFields,
     UpdatedSession,
 )
 from ....rules.append_plan import refuse_stale_tip
 from ....rules.codec import decode_json, encode_json
 from ....rules.merge import merge_json
+from ....rules.system import decode_system, encode_system, merged
 from ...base.counting import statistics_of
 from ...base.extras import Extras
 from ...base.refusals import bad_listing_cursor, no_session, refuse_stale_session, session_exists
+from ..filters import indexed_key
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
 from ..statements import SubjectStatements, T
 from .extras import get_open_session, refuse_by_extras, write_extras
@@ -52,6 +55,11 @@ class ListingStatements(SubjectStatements[T]):
         self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
     ) -> list[Row]:
         """Return so many rows that a query asks for, after `(active_s, number)`, in its order."""
+
+
+def packed_system(owner: int, fields: SystemFields) -> tuple[bytes, bytes | None]:
+    """Return the two columns that hold what the layers above keep of a session."""
+    return encode_system(fields), indexed_key(owner, fields.key) if fields.key else None
 
 
 def parse_cursor(cursor: str) -> tuple[int, int]:
@@ -121,16 +129,21 @@ class SessionStatements(SubjectStatements[T]):
         """
 
     @abstractmethod
-    def attributes(self, session: SessionRow) -> bytes:
-        """Return a session's attributes, as they are held."""
+    def held(self, session: SessionRow, column: Literal["attributes", "system"]) -> bytes:
+        """Return what a column of a session's profile holds that is JSON."""
 
     def patch(self, session: SessionRow, patch: SessionPatch) -> None:
         """Change a session's record, and count that in its version."""
         given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
         closed, merge = given.pop("closed", None), given.pop("merge", None)
+        where = f"session {session.id!r}"
         if merge is not None:
-            held = decode_json(self.attributes(session), f"session {session.id!r}")
-            given["attributes"] = merge_json(held, merge)
+            attributes = decode_json(self.held(session, "attributes"), where)
+            given["attributes"] = merge_json(attributes, merge)
+        if "system" in given:
+            system = decode_system(self.held(session, "system"), where)
+            packed = packed_system(session.owner, merged(system, given["system"]))
+            given["system"], given["system_key"] = packed
         if "title" in given:
             given["title"] = self.pack_title(given["title"])
         if "tags" in given:
@@ -212,13 +225,13 @@ class RelationalSessions:
         now = self._dialect.now() if new.created_us is None else new.created_us
         inherited = CHAT if source is None else source.kind
         kind = inherited if new.kind is UNSET else new.kind
-        profile = self._profile(new, source)
+        profile = self._profile(number, new, source)
         row = self._statements.insert(owner, number, new.id, now, tree, kind, profile)
         if row is None:
             raise session_exists(new.id)
         return row
 
-    def _profile(self, new: NewSession, source: SessionRow | None) -> Profile:
+    def _profile(self, owner: int, new: NewSession, source: SessionRow | None) -> Profile:
         inherited: Row = (self._statements.pack_tags([]), None, b"{}", None, None)
         kind, parent = None, None
         if source is not None:
@@ -229,6 +242,7 @@ class RelationalSessions:
         tags, budget, attributes, model, where_from = inherited
         if new.attributes is not UNSET:
             attributes = encode_json(new.attributes, "attributes")
+        system, system_key = packed_system(owner, new.system)
         return Profile(
             title=self._statements.pack_title(new.title),
             state=new.state,
@@ -240,6 +254,8 @@ class RelationalSessions:
             model=model if new.model is UNSET else new.model,
             source=where_from if new.source is UNSET else new.source,
             end_reason=new.end_reason,
+            system=system,
+            system_key=system_key,
         )
 
     def find(self, owner: str, session: str) -> SessionRecord | None:
