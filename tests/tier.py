@@ -33,7 +33,7 @@ STORAGE = WRITTEN_BY_HAND | {
     *("UnitContract", "KnownContract", "FenceContract", "ClosedContract"),
     *("OverlayForkContract", "DocumentContract", "UsageContract", "FeedContract"),
     *("RecordVersionContract", "KindContract", "KindSearchContract"),
-    *("SystemContract", "KeyContract"),
+    *("SystemContract", "KeyContract", "UpdatedContract", "ActivityContract"),
     *(
         "SessionDeletionContract",
         "ClearContract",

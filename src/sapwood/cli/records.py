@@ -34,12 +34,14 @@ def session_json(record: SessionRecord) -> dict[str, Any]:
     parent = record.parent
     return {
         **fields_of(record, "id", "kind", *RECORD_FIELDS),
+        "system": msgspec.structs.asdict(record.system),
         "parent": parent and {"kind": parent.kind.value, "session": parent.session},
         "forked_at": position_json(record.forked_at),
         "tip": None if isinstance(record.tip, Root) else record.tip,
         **fields_of(record, "messages", "context_tokens", "version"),
         "created_at": iso(record.created_at),
         "active_at": iso(record.active_at),
+        "updated_at": iso(record.updated_at),
     }
 
 

@@ -95,7 +95,8 @@ class SessionPatch(msgspec.Struct, frozen=True, kw_only=True):
     """What to change in a session's record; what is not given stays.
 
     `attributes` replaces them all. `merge` changes some: a JSON merge patch (RFC 7396), in which
-    null takes a field out. A session that is closed takes no more messages.
+    null takes a field out. A session that is closed takes no more messages. `active_us` is when it
+    was active last, for one that began elsewhere or is opened again.
     """
 
     title: str | UnsetType | None = UNSET
@@ -109,6 +110,7 @@ class SessionPatch(msgspec.Struct, frozen=True, kw_only=True):
     end_reason: str | UnsetType | None = UNSET
     closed: bool | UnsetType = UNSET
     system: SystemPatch | UnsetType = UNSET
+    active_us: int | UnsetType = UNSET
 
 
 class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +122,8 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     shown at the tip. `budget` is the session's token budget. `attributes` are free fields; `model`,
     `source` (where its user is: a channel, a program) and `end_reason` are names that are kept for
     whoever asks. A `closed` session refuses appends, edits, overlays and checkouts. `system` is
-    what the layers above keep of it.
+    what the layers above keep of it. `updated_us` is when its record or one of its messages was
+    last written through it, by the store's clock, to the second at least.
     """
 
     id: str
@@ -144,17 +147,25 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     version: int
     created_us: int
     active_us: int
+    updated_us: int
+
+    @property
+    def updated_at(self) -> datetime:
+        """When its record, or a message, was last written."""
+        return datetime_of(self.updated_us)
 
     @property
     def active_at(self) -> datetime:
-        """When its last appended message was said, or it was created."""
+        """When its last appended message was said, or it was created; or what a patch says."""
         return datetime_of(self.active_us)
 
 
 RECORD_FIELDS = tuple(
-    name for name in SessionPatch.__struct_fields__ if name in SessionRecord.__struct_fields__
+    name
+    for name in SessionPatch.__struct_fields__
+    if name in SessionRecord.__struct_fields__ and name != "active_us"
 )
-"""The fields of a record that a patch can give anew."""
+"""The fields of a record that a patch can give anew, but for its activity: that moves by itself."""
 
 
 class UpdatedSession(msgspec.Struct, frozen=True, kw_only=True):

@@ -150,6 +150,8 @@ def patch(value: SessionPatch) -> None:
     if value.system is not UNSET:
         instance(value.system, SystemPatch, "system")
         _system_fields(value.system)
+    if value.active_us is not UNSET:
+        check_time(value.active_us, "active_us")
     if value.attributes is not UNSET and value.merge is not UNSET:
         raise UsageError("give attributes, which replaces all of them, or merge", path="merge")
 

@@ -17,7 +17,7 @@ from ..errors import (
     SapwoodError,
     StaleVersionError,
 )
-from ..model import Edge, NewMessage, Root, SessionPatch, SessionRecord
+from ..model import Edge, NewMessage, Root, SessionRecord
 from ..store import Store
 from .file_check import ImportPlan, SessionPlan, check_file
 from .import_marks import drop_mark, mark_of, put_mark
@@ -34,6 +34,7 @@ from .lines import (
     count_messages,
     is_for_a_gap,
     iter_lines,
+    last_patch,
     new_session,
     new_usage,
     runs_of,
@@ -268,15 +269,18 @@ class _FileImport:
         self._delete_gaps(self._line.id, self._plan.awaited)
         if not self._now.is_closed:
             self._writer.leave(self._line.tip)
-            self._close_if_ours(self._line)
+            self._end_record_if_ours(self._line)
         if self._is_marked:
             drop_mark(self._store, self._owner, self._line.id)
         self._line = self._writer = None
         self._progress()
 
-    def _close_if_ours(self, line: SessionLine) -> None:
-        if line.closed and self._now.is_ours:
-            self._store.update_session(self._owner, line.id, SessionPatch(closed=True))
+    def _end_record_if_ours(self, line: SessionLine) -> None:
+        """Let it be closed, and active when it was, now that all of it is there."""
+        record = self._session.find_record() if self._now.is_ours else None
+        patch = None if record is None else last_patch(line, record)
+        if patch is not None:
+            self._store.update_session(self._owner, line.id, patch)
 
     def _delete_gaps(self, session: str, awaited: Container[str] = ()) -> None:
         """Delete what stands in the place of gaps, but for what an overlay of a fork awaits."""

@@ -24,6 +24,9 @@ from ..model import (
     NewOverlay,
     NewSession,
     Part,
+    SessionPatch,
+    SessionRecord,
+    SystemFields,
     Usage,
 )
 
@@ -61,7 +64,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class SessionLine(_LineBase, frozen=True, kw_only=True, tag="session"):
-    """A session's record. `version` and `active_us` are told, but a store gives its own."""
+    """A session's record. `version` is told, but a store gives its own."""
 
     id: str
     title: str | None
@@ -80,6 +83,7 @@ class SessionLine(_LineBase, frozen=True, kw_only=True, tag="session"):
     version: int
     closed: bool = False
     session_kind: str = CHAT
+    system: SystemFields = SystemFields()
 
 
 class DocumentLine(_LineBase, frozen=True, kw_only=True, tag="document"):
@@ -253,6 +257,16 @@ def new_session(line: SessionLine, parent: Edge | None) -> NewSession:
     """Make a session to create of its line."""
     fork = line.fork and made_of(ForkPoint, line.fork)
     return made_of(NewSession, line, kind=line.session_kind, parent=parent, fork=fork)
+
+
+def last_patch(line: SessionLine, record: SessionRecord) -> SessionPatch | None:
+    """Return what a session's record gets last, when all else is there; None for nothing."""
+    changes: dict[str, Any] = {}
+    if line.closed and not record.closed:
+        changes["closed"] = True
+    if line.active_us != record.active_us:
+        changes["active_us"] = line.active_us
+    return SessionPatch(**changes) if changes else None
 
 
 def new_place(line: PlaceLine) -> NewMessage:

@@ -75,10 +75,11 @@ class AsyncStore(AsyncMessageCalls, AsyncDocumentCalls):
         tree of its source: its tip is the given message, no message is copied, and it sees the path
         down to there. It takes the overlays in force on that path by reference, and copies of the
         session's documents (not those with an expiry, nor those put with `inherit=False`), kind,
-        attributes, tags, budget, model and source; not usage, title, state or end reason, and it is
-        open. A session's kind never changes. Later changes of these in one do not show in the
-        other. A detached fork gets copies of the path's messages and overlays, in a tree of its
-        own.
+        attributes, tags, budget, model and source; not usage, title, state, end reason or what
+        `system` has, and it is open. Later changes of these in one do not show in the other. A
+        detached fork gets copies of the path's messages and overlays, in a tree of its own.
+
+        A session's kind never changes.
 
         Raises `AlreadyExistsError` when the id is taken, and `NotFoundError` when the source
         session or message is not there.
@@ -108,6 +109,10 @@ class AsyncStore(AsyncMessageCalls, AsyncDocumentCalls):
         Changes of its documents come along, all or nothing. Raises `StaleVersionError` when the
         version of the record or of a document is not the expected one, `StaleTipError` when the tip
         is not, and `LeaseLostError` as `add_overlay` does. Appends do not count in the version.
+
+        Of `system` the fields that are given change. The record's `updated_us` is moved by this and
+        by whatever counts in the version, and by appends, edits and deletions of messages through
+        this session; not by what is known already, refused, or about documents, usage, overlays.
         """
 
     @abstractmethod
@@ -132,7 +137,8 @@ class AsyncStore(AsyncMessageCalls, AsyncDocumentCalls):
         """List sessions, newest first, a page at a time.
 
         These are chats, unless the query asks for another kind, or for all by None. Ranges include
-        their start and not their end. Raises `UsageError` for a cursor that is none.
+        their start and not their end. By a `key`, looking costs what it finds (where the store's
+        page says so). Raises `UsageError` for a cursor that is none.
         """
 
     @abstractmethod

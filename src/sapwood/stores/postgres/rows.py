@@ -21,7 +21,8 @@ SESSION_COLUMNS = (
 RECORD_COLUMNS = (
     "s.id, s.tip, t.id, s.fork, s.context, s.messages, s.version, s.created_at, s.active_at,"
     " p.title, p.state, p.tags, p.budget, p.parent_kind, p.parent, p.attributes,"
-    " p.model, p.source, p.end_reason, p.system, p.system_key, s.closed, s.kind"
+    " p.model, p.source, p.end_reason, p.system, p.system_key, s.closed, s.kind,"
+    " s.updated_at"
 )
 RECORD_TABLES = (
     "{s}.session s JOIN {s}.profile p ON p.tree = s.tree AND p.session = s.number"
@@ -29,6 +30,8 @@ RECORD_TABLES = (
     " LEFT JOIN LATERAL (SELECT m.id FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip"
     " OFFSET 0) t ON true"
 )
+STORE_TIME = "coalesce(%(at)s::bigint, {s}.now_us())"
+"""The server's time, or that of a clock that was given; of creation, a caller may say another."""
 NEW_COLUMN_TYPES = "%s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bytea[], %s::text[]"
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import UNSET
+
 from ...model import Fence, Root
 from ...rules.append_plan import refuse_stale_tip
 from ..base.extras import DocumentWrite, Extras
@@ -43,7 +45,8 @@ def extra_works(state: LogState, extras: Extras, now: int) -> list[LogWork]:
     """Return how what comes along is recorded, the patch first; refuse a document's version."""
     works: list[LogWork] = []
     if extras.patch is not None:
-        works.append(ChangeProfile(patched(state.profile, extras.patch)))
+        active_us = None if extras.patch.active_us is UNSET else extras.patch.active_us
+        works.append(ChangeProfile(patched(state.profile, extras.patch), now, active_us))
     changes = [document_work(state, new, now) for new in extras.documents]
     return works + [it for it in changes if it is not None]
 

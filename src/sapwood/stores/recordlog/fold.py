@@ -106,12 +106,14 @@ def _append(state: LogState, work: Append) -> LogState:
         tip_base=work.base + sum(said.tokens for said in work.messages),
         messages=state.messages + len(work.messages),
         active_us=work.messages[-1].created_us,
+        updated_us=work.at_us,
     )
 
 
 def _edit(state: LogState, work: Edit) -> LogState:
     edited = Edited(state.n, work.tokens - work.original, False, work.appended)
-    return _edited(state, work.number, work.depth, edited)
+    after = _edited(state, work.number, work.depth, edited)
+    return replace(after, updated_us=work.at_us)
 
 
 def _edited(state: LogState, number: int, depth: int, edited: Edited) -> LogState:
@@ -131,7 +133,8 @@ def _erase(state: LogState, work: Erase) -> LogState:
         else:
             what = (spot.tokens, spot.appended, spot.id)
             state = replace(state, foreign=state.foreign | {place: what})
-    return state
+    is_asked = any(spot.told for spot in work.spots)
+    return replace(state, updated_us=work.at_us) if is_asked else state
 
 
 def _erase_own(state: LogState, spot: ErasedPlace, place: Place) -> LogState:
@@ -181,7 +184,8 @@ def _clear(state: LogState, work: Clear) -> LogState:
         for key, it in state.documents.items()
         if key != PINS and it.expires_us is None and it.inherit
     }
-    return replace(_without_messages(state), documents=documents, version=state.version + 1)
+    cleared = replace(_without_messages(state), documents=documents, updated_us=work.at_us)
+    return replace(cleared, version=state.version + 1)
 
 
 def _retire(state: LogState, work: Retire) -> LogState:
@@ -228,11 +232,15 @@ def _change_session(state: LogState, work: LogWork) -> LogState:
             renewed = state.documents[work.key]._replace(expires_us=work.expires_us)
             return replace(state, documents=state.documents | {work.key: renewed})
         case ChangeProfile():
-            return replace(state, profile=work.profile, version=state.version + 1)
+            changed = replace(state, profile=work.profile, version=state.version + 1)
+            active_us = state.active_us if work.active_us is None else work.active_us
+            updated_us = work.at_us or state.updated_us
+            return replace(changed, active_us=active_us, updated_us=updated_us)
         case MoveTip():
             tip = work.tip and from_wire(work.tip, state.log)
             moved = replace(state, tip=tip, tip_id=work.id, tip_base=work.base)
-            return replace(moved, version=state.version + 1)
+            updated_us = work.at_us or state.updated_us
+            return replace(moved, version=state.version + 1, updated_us=updated_us)
         case UndoOverlay():
             return replace(state, overlays=[it for it in state.overlays if it.stamp != work.stamp])
         case DropDocument():
@@ -253,7 +261,8 @@ def _change_log(state: LogState, work: LogWork) -> LogState:
         case NoteSwept():
             return replace(state, is_unswept=False, documents={}, copies=[])
         case WritePage(active_us=int() as active_us):
-            return replace(state, active_us=active_us)
+            updated_us = work.updated_us or state.updated_us
+            return replace(state, active_us=active_us, updated_us=updated_us)
         case SkipNumbers():
             return replace(state, n=work.n)
         case AdvanceFeed():

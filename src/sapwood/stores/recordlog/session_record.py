@@ -77,6 +77,7 @@ def record_of(state: LogState, context: int) -> SessionRecord:
         version=state.version,
         created_us=state.created_us,
         active_us=state.active_us,
+        updated_us=state.updated_us or max(state.created_us, state.active_us),
     )
 
 

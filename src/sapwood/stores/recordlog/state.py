@@ -147,6 +147,8 @@ class LogState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether records of it are left that nobody stands on any more."""
     copies: list[tuple[str, int]] = []
     """The copies of documents that it began with, by key and number."""
+    updated_us: int = 0
+    """When it was last written to; 0 of what was not since this is kept."""
     page_bytes: int = 0
     tail: tuple[RecordSpan, ...] = ()
     """Which records have the newest messages, as far as this process saw them; it is not stored."""

@@ -158,6 +158,8 @@ class ChangeProfile(msgspec.Struct, frozen=True, array_like=True, tag="change"):
     """The session's record is changed."""
 
     profile: LogProfile
+    at_us: int = 0
+    active_us: int | None = None
 
 
 class MoveTip(msgspec.Struct, frozen=True, array_like=True, tag="move"):
@@ -166,6 +168,7 @@ class MoveTip(msgspec.Struct, frozen=True, array_like=True, tag="move"):
     tip: StoredPlace | None
     id: str | None
     base: int
+    at_us: int = 0
 
 
 class AddOverlay(msgspec.Struct, frozen=True, array_like=True, tag="cover"):
@@ -252,6 +255,7 @@ class WritePage(msgspec.Struct, frozen=True, array_like=True, tag="page"):
     """Nothing happened; the state is written down. A copy ends with when it was active last."""
 
     active_us: int | None = None
+    updated_us: int = 0
 
 
 class SkipNumbers(msgspec.Struct, frozen=True, array_like=True, tag="skip"):

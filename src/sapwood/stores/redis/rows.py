@@ -183,6 +183,11 @@ class RedisSessionRow:
         return bool(self._fields.get(b"cl"))
 
     @property
+    def updated_us(self) -> int:
+        """When it was last written to; earlier versions did not keep it."""
+        return int(self._fields.get(b"up") or max(int(self["cr"]), int(self["act"])))
+
+    @property
     def system(self) -> SystemFields:
         """What the layers above keep of it; earlier versions had no such field."""
         return decode_system(self._fields.get(b"sys") or NOTHING, f"session {self.id!r}")
@@ -239,6 +244,7 @@ class RedisSessionRow:
             version=self.version,
             created_us=int(self["cr"]),
             active_us=int(self["act"]),
+            updated_us=self.updated_us,
         )
 
 

@@ -48,7 +48,8 @@ CHANGE_KINDS = {
 # A message: pos, home, id, role, tokens, version, created_at, body; maybe more.
 POS, HOME, ID, ROLE, TOKENS, VERSION, CREATED_AT, BODY = range(8)
 # A session's record: id, tip, tip_id, fork, context, messages, version, created_at, active_at, then
-# the columns of its `Profile`, `closed` and `kind`. A context of None is to be worked out.
+# the columns of its `Profile`, `closed`, `kind` and `updated_at`. A context of None is to be worked
+# out.
 CONTEXT_IN_RECORD, TITLE_IN_RECORD, TAGS_IN_RECORD, SYSTEM_IN_RECORD = 4, 9, 11, 19
 # An overlay: number, id, first, last, tokens, covered_tokens, created_by, created_at, metadata,
 # summary; maybe more.
@@ -275,6 +276,7 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         _,
         closed,
         kind,
+        updated_at,
     ) = row
     if tip and tip_id is None:
         raise StoreCorruptError(f"the tip of session {id!r} is missing")
@@ -300,6 +302,7 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         version=version,
         created_us=created_at,
         active_us=active_at,
+        updated_us=updated_at,
     )
 
 

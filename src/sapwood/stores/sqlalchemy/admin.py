@@ -20,19 +20,19 @@ from ..relational.problems import (
     wrong_sum,
 )
 from ..relational.rows import SessionRow
+from .counters import COUNTED, begin_floor
 from .lookup import id_at, session_columns
 from .messages import put_session
 from .overlays import put_in_force
 from .sums import context_at
-from .tables import FLOOR, Tables
-from .tx import Row, Tx, delete_by, select_by, update_by
+from .tables import Tables
+from .tx import Row, Tx, delete_by, update_by
 
 MESSAGES_IN_A_PAGE = 500
 
 _PUT_LINEAGE = update_by("segment", "number")
 _PUT_SUM = update_by("message", "tree", "pos")
 _DELETE_FROM_FORCE = delete_by("in_force", "session", "overlay")
-_COUNTED = select_by("counter", "name", of=["value"])
 _PUT_COUNTER = update_by("counter", "name")
 
 
@@ -216,12 +216,11 @@ def _rebuild_force(tx: Tx) -> None:
 
 def counted_up(tx: Tx) -> None:
     """Let the counters be there; that of SQLite goes on above all numbers that are in use."""
-    if tx.value(_COUNTED, name=FLOOR) is None:
-        tx.add("counter", name=FLOOR, value=0)
+    begin_floor(tx, 0)
     if tx.kind != "sqlite":
         return
     used = tx.value(_last_seq) or 0
-    kept = tx.value(_COUNTED, name="message")
+    kept = tx.value(COUNTED, name="message")
     if kept is None:
         tx.add("counter", name="message", value=used)
     elif kept < used:

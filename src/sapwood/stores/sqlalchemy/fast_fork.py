@@ -110,6 +110,7 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
         "new_version": version,
         "new_kind": kind,
         "now": now,
+        "written_at": tx.now(),
         "now_s": now // 1_000_000,
         "source": source.number,
         "writer": at.writer,
@@ -124,7 +125,9 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     given = {key: it.encode() if isinstance(it, str) else it for key, it in values.items()}
     tx.direct(_write, len(ranges)).run(tx.conn, given)
     figures = (new.id, at.pos, _name(at.id), at.pos, context, 0, version, now, now)
-    return SqlSessionStatements(tx).record_of((*figures, *profile, 0, kind), context)
+    return SqlSessionStatements(tx).record_of(
+        (*figures, *profile, 0, kind, values["written_at"]), context
+    )
 
 
 def _find(
@@ -345,6 +348,7 @@ def _write(t: Tables, count: int) -> Compound:
     session |= {"fork": session["tip"], "home": _HOME}
     session |= dict.fromkeys(("ends", "running", "messages", "overlays", "closed"), number(0))
     session |= dict.fromkeys(("created_at", "active_at"), bindparam("now"))
+    session["updated_at"] = bindparam("written_at")
     profile: dict[str, Any] = {key: bindparam(f"new_{key}") for key in Profile._fields}
     documents = select(d.owner, _FORK, d.key, d.updated_at, null(), d.value, d.inherit).where(
         d.owner == bindparam("new_owner"),

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, literal_column, select
+from sqlalchemy import bindparam, func, literal_column, select
 
 from ...model import ROOT, Root
 from ...rules.tree import is_on_path
@@ -56,6 +56,7 @@ def records(t: Tables, *more: Any) -> Any:
         *(p.c[key] for key in Profile._fields),
         s.c.closed,
         s.c.kind,
+        func.coalesce(s.c.updated_at, s.c.active_at),
     ]
     joined = s.join(p, p.c.session == s.c.number).outerjoin(
         tip, (tip.c.tree == s.c.tree) & (tip.c.pos == s.c.tip)

@@ -103,6 +103,7 @@ def write_after(
         messages=row.messages + len(batch),
         active_at=said,
         active_s=said // 1_000_000,
+        updated_at=now,
     )
     return first, context
 
@@ -175,6 +176,7 @@ class SqlMessageStatements(MessageStatements[Tx]):
         record_changes(self._tx, session, number, list(deltas))
         for pos, delta in deltas.items():
             self._keep_sum(session, pos, delta)
+        self._tx.run(put_session, of_number=session.number, updated_at=self._tx.now())
         renew_context(self._tx, session)
 
     def _keep_sum(self, session: SessionRow, pos: int, delta: int) -> None:

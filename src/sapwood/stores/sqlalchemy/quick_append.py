@@ -47,6 +47,7 @@ def append_one(tx: Tx, request: Request) -> Appended | None:
         "added": it.tokens,
         "at": said,
         "at_s": said // 1_000_000,
+        "written_at": now,
     }
     if tx.kind == "sqlite":
         moved = _add_to_sqlite(tx, it, asked, now)
@@ -131,6 +132,7 @@ def _advance(t: Tables, is_ours: bool) -> Any:
         "messages": s.messages + number(1),
         "active_at": bindparam("at", type_=s.active_at.type),
         "active_s": bindparam("at_s", type_=s.active_s.type),
+        "updated_at": bindparam("written_at", type_=s.updated_at.type),
     }
     if t.kind == "mysql":
         # The answer to a statement that gives back no rows tells the tip.
@@ -185,7 +187,7 @@ def append_each(tx: Tx, requests: Sequence[Request]) -> list[Appended | None]:
     if rows:
         seqs = tx.next_seqs(len(rows))
         tx.add_given("message", [row | seq for row, seq in zip(rows, seqs, strict=True)])
-        tx.conn.execute(tx.made(_advance_all, len(rows)), moved)
+        tx.conn.execute(tx.made(_advance_all, len(rows)), moved | {"written_at": now})
     return answers
 
 
@@ -221,5 +223,6 @@ def _advance_all(t: Tables, count: int) -> Any:
             messages=s.messages + 1,
             active_at=each("a"),
             active_s=each("s"),
+            updated_at=bindparam("written_at", type_=s.updated_at.type),
         )
     )

@@ -45,7 +45,7 @@ ADDED = ("model", "source", "end_reason")
 # What later steps add to tables.
 LATER: dict[int, dict[str, tuple[str, ...]]] = {
     3: {"session": ("closed",), "document": ("inherit",)},
-    4: {"session": ("kind",), "profile": ("system", "system_key")},
+    4: {"session": ("kind", "updated_at"), "profile": ("system", "system_key")},
 }
 LATER_NAMES = {3: "0003_units", 4: "0004_layers"}
 _WITHOUT_TRANSACTIONS = {"MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"}

@@ -26,6 +26,7 @@ from ..relational.rows import (
 )
 from ..relational.rows import Row as ListedRow
 from ..relational.rows import Row as RecordRow
+from .counters import COUNTED, begin_floor
 from .direct import number
 from .lookup import SqlLookupStatements, find_owner, key_of, pack_tags, records, unpack_tags
 from .messages import put_session
@@ -39,7 +40,6 @@ _HELD = {
     column: select_by("profile", "session", of=[column]) for column in ("attributes", "system")
 }
 _PUT_PROFILE = update_by("profile", "session")
-_COUNTER = select_by("counter", "name", of=["value"])
 _DELETE_SESSION = delete_by("session", "number")
 _DELETE_PROFILE = delete_by("profile", "session")
 _DELETE_USAGE = delete_by("usage", "session")
@@ -82,26 +82,37 @@ class SqlSessionStatements(SessionStatements[Tx]):
         profile: Profile,
     ) -> SessionRow:
         self._tx.session_name = id
-        version = (self._tx.value(_COUNTER, name=FLOOR) or 0) + 1
+        version = (self._tx.value(COUNTED, name=FLOOR) or 0) + 1
         row = new_row(number, id, self._tx.add("home"), now, version, kind)
         values = row._asdict() | {"key": key_of(owner, id)}
         del values["number"], values["edited"]
+        values["updated_at"] = self._tx.now()
         row = row._replace(number=self._tx.add("session", **values))
         self._tx.add("profile", session=row.number, **profile._asdict())
         return row
 
-    def change(self, session: SessionRow, columns: Mapping[str, Any], closed: bool | None) -> None:
+    def change(
+        self,
+        session: SessionRow,
+        columns: Mapping[str, Any],
+        closed: bool | None,
+        active_us: int | None,
+    ) -> None:
         if columns:
             self._tx.run(_PUT_PROFILE, of_session=session.number, **columns)
-        figures = {} if closed is None else {"closed": int(closed)}
-        self._tx.run(put_session, of_number=session.number, version=session.version + 1, **figures)
+        figures = {"version": session.version + 1, "updated_at": self._tx.now()}
+        if closed is not None:
+            figures["closed"] = int(closed)
+        if active_us is not None:
+            figures |= {"active_at": active_us, "active_s": active_us // 1_000_000}
+        self._tx.run(put_session, of_number=session.number, **figures)
 
     def held(self, session: SessionRow, column: Literal["attributes", "system"]) -> bytes:
         found: bytes = self._tx.value(_HELD[column], session=session.number) or NOTHING
         return found
 
     def place(self, session: SessionRow) -> None:
-        figures = {key: getattr(session, key) for key in _PLACE}
+        figures = {key: getattr(session, key) for key in _PLACE} | {"updated_at": self._tx.now()}
         self._tx.run(put_session, of_number=session.number, ends=0, **figures)
 
     def empty(self, session: SessionRow) -> None:
@@ -114,12 +125,15 @@ class SqlSessionStatements(SessionStatements[Tx]):
             tree=home,
             overlays=0,
             version=session.version + 1,
+            updated_at=self._tx.now(),
             **emptied,
         )
         self._tx.run(_delete_leases, owner=session.owner, session=session.number)
 
     def delete(self, session: SessionRow) -> None:
-        self._tx.run(_raise_floor, reached=session.version)
+        if not self._tx.run(_raise_floor, reached=session.version):
+            # It is as high; or it is not there, since somebody emptied the tables.
+            begin_floor(self._tx, session.version)
         self._tx.run(_DELETE_SESSION, number=session.number)
         for statement in (_DELETE_PROFILE, _DELETE_USAGE):
             self._tx.run(statement, session=session.number)

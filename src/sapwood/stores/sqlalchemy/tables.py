@@ -233,6 +233,7 @@ class Tables:
             _figure("active_s"),  # the second of active_at, so that its index rests
             _flag("closed", 0),
             Column("kind", Name, nullable=False, server_default=CHAT),
+            Column("updated_at", Big),  # NULL: it was not written since there is this column
             by_activity=("owner", "active_s", "number"),
             by_age=("owner", "number"),
             by_tree=("tree", "fork"),

@@ -44,7 +44,7 @@ until `finish_deletions` has done so."""
 
 _EXTENDABLE = (
     "SELECT s.number, s.owner, s.home, s.active_s, s.lead, t.pos, t.path_tokens, s.version,"
-    " s.created_at"
+    " s.created_at, s.updated_at"
     " FROM owner o JOIN session s ON s.owner = o.number"
     f" JOIN message t ON t.pos BETWEEN s.tip AND s.tip | {MAX_DEPTH}"
     " WHERE o.name = ?1 AND s.id = ?2 AND s.grows AND NOT s.closed AND (s.fork = 0 OR ?3 IS NULL)"
@@ -58,7 +58,10 @@ _RECORD_ONE = (
     "INSERT INTO change (owner, session, kind, first, last, at)"
     f" VALUES (?, ?, {KIND_APPEND}, ?, ?, ?)"
 )
-_KEEP_TIME = "UPDATE session SET tip = ?, active_at = ?, active_s = ? WHERE number = ?"
+_KEEP_TIME = (
+    "UPDATE session SET tip = ?, active_at = ?, active_s = ?, updated_at = ? WHERE number = ?"
+)
+_KEEP_UPDATED = "UPDATE session SET updated_at = ? WHERE number = ?"
 _AT = f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?"
 _REWRITE = (
     "UPDATE message SET role = ?2, tokens = ?3, digest = ?4, body = ?5, version = version + 1,"
@@ -105,13 +108,13 @@ def extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | N
     found = tx.first(_EXTENDABLE, (owner, session, None if it.is_ours else it.id))
     if found is None or found[5] & MAX_DEPTH == MAX_DEPTH:
         return None
-    number, owner_number, home, active_s, lead, tip, running, version, created = found
+    number, owner_number, home, active_s, lead, tip, running, version, created, updated = found
     now, pos, tokens = tx.clock(), tip + 1, it.tokens
     said = now if it.created_us is None else it.created_us
     tx.run(_INSERT, _row(it, pos, home, running + tokens, said))
     tx.run(_RECORD_ONE, (owner_number, number, pos, pos, now))
-    if said // 1_000_000 != active_s:
-        tx.run(_KEEP_TIME, (pos, said, said // 1_000_000, number))
+    if said // 1_000_000 != active_s or now // 1_000_000 != updated // 1_000_000:
+        tx.run(_KEEP_TIME, (pos, said, said // 1_000_000, now, number))
     context = None if lead is None else lead + running + tokens
     return Appended(
         messages=written([it], session, pos, now),
@@ -143,7 +146,7 @@ def write_after(
     messages = row.messages + len(batch)
     said = said_at(batch[-1], now)
     moved = row._replace(tip=last, context=context, messages=messages, active_at=said)
-    put_standing(tx, moved, grows=True)
+    put_standing(tx, moved, grows=True, updated_at=now)
     return first, context
 
 
@@ -242,6 +245,7 @@ class SqliteMessageStatements(MessageStatements[Connection]):
         if not is_at_tip or session.context is None or self._is_covered(session):
             # At the tip the sum is part of the session's figure already.
             renew_context(self._tx, session._replace(edited=1))
+        self._tx.run(_KEEP_UPDATED, (now, session.number))
 
     def _is_covered(self, session: SessionRow) -> bool:
         """Whether an overlay covers a tip that nothing follows: it ends there, then."""

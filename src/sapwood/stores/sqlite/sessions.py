@@ -35,8 +35,8 @@ _RECORD = (
 )
 _INSERT = (
     "INSERT INTO session (owner, id, home, tree, tip, grows, fork, lead, apart, overlays,"
-    " edited, version, created_at, active_at, active_s, kind)"
-    " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, ?, ?, ?, ?, ?) RETURNING number"
+    " edited, version, created_at, active_at, active_s, kind, updated_at)"
+    " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?) RETURNING number"
 )
 _INSERT_PROFILE = (
     "INSERT INTO profile (session, title, state, tags, budget, parent_kind, parent,"
@@ -45,7 +45,8 @@ _INSERT_PROFILE = (
 )
 _EMPTY = (
     "UPDATE session SET home = ?1, tree = ?1, tip = 0, grows = 0, fork = 0, lead = 0, apart = 0,"
-    " active_at = ?2, overlays = 0, edited = 0, version = version + 1 WHERE number = ?3"
+    " active_at = ?2, overlays = 0, edited = 0, version = version + 1, updated_at = ?4"
+    " WHERE number = ?3"
 )
 _OF_OWNER = f"SELECT {SESSION_COLUMNS} FROM standing s WHERE owner = ? LIMIT ?"
 # What sessions still see of homes that are gone; after a deletion, once the rest was swept.
@@ -67,7 +68,9 @@ _COUNT_SESSIONS = (
     "SELECT s.kind, p.state, count(*) FROM session s JOIN profile p ON p.session = s.number"
     " WHERE s.owner = ? GROUP BY s.kind, p.state"
 )
-_PUT_VERSION = "UPDATE session SET version = ? WHERE number = ?"
+_PUT_VERSION = "UPDATE session SET version = ?, updated_at = ? WHERE number = ?"
+# The tip comes along: what follows the one that stands there would say when it was active.
+_PUT_ACTIVITY = "UPDATE session SET tip = ?, active_at = ?, active_s = ? WHERE number = ?"
 _FLOOR = "SELECT value FROM sequence WHERE name = 'floor'"
 _RAISE_FLOOR = "UPDATE sequence SET value = ?1 WHERE name = 'floor' AND value < ?1"
 
@@ -120,12 +123,18 @@ class SqliteSessionStatements(SessionStatements[Connection]):
     ) -> SessionRow:
         version = (self._tx.value(_FLOOR) or 0) + 1
         row = new_row(number, id, _next_home(self._tx), now, version, kind)
-        figures = (row.version, row.created_at, row.active_at, row.active_s, kind)
+        figures = (row.version, row.created_at, row.active_at, row.active_s, kind, self._tx.clock())
         made = self._tx.value(_INSERT, (row.owner, id, row.home, row.tree, *figures))
         self._tx.run(_INSERT_PROFILE, (made, *profile))
         return row._replace(number=made)
 
-    def change(self, session: SessionRow, columns: Mapping[str, Any], closed: bool | None) -> None:
+    def change(
+        self,
+        session: SessionRow,
+        columns: Mapping[str, Any],
+        closed: bool | None,
+        active_us: int | None,
+    ) -> None:
         if columns:
             put = ", ".join(f"{column} = ?" for column in columns)
             sql = f"UPDATE profile SET {put} WHERE session = ?"
@@ -133,7 +142,10 @@ class SqliteSessionStatements(SessionStatements[Connection]):
         if closed is not None:
             sql = "UPDATE session SET closed = ? WHERE number = ?"
             self._tx.run(sql, (int(closed), session.number))
-        self._tx.run(_PUT_VERSION, (session.version + 1, session.number))
+        if active_us is not None:
+            activity = (session.tip, active_us, active_us // 1_000_000)
+            self._tx.run(_PUT_ACTIVITY, (*activity, session.number))
+        self._tx.run(_PUT_VERSION, (session.version + 1, self._tx.clock(), session.number))
 
     def held(self, session: SessionRow, column: Literal["attributes", "system"]) -> bytes:
         sql = f"SELECT {column} FROM profile WHERE session = ?"
@@ -142,10 +154,13 @@ class SqliteSessionStatements(SessionStatements[Connection]):
 
     def place(self, session: SessionRow) -> None:
         put_standing(self._tx, session)
-        self._tx.run(_PUT_VERSION, (session.version, session.number))
+        self._tx.run(_PUT_VERSION, (session.version, self._tx.clock(), session.number))
 
     def empty(self, session: SessionRow) -> None:
-        self._tx.run(_EMPTY, (_next_home(self._tx), session.active_at, session.number))
+        self._tx.run(
+            _EMPTY,
+            (_next_home(self._tx), session.active_at, session.number, self._tx.clock()),
+        )
         self._tx.run(
             "DELETE FROM document WHERE owner = ? AND session = ?"
             " AND (key = 'pins' OR expires_at IS NOT NULL OR NOT inherit)",

@@ -146,6 +146,12 @@ WRONG_CALLS: dict[str, AsyncCall] = {
     "a system of its own": lambda s, o, n: s.create_session(
         o, NewSession(id="x", system=_any({"life": 1}))
     ),
+    "an activity before all time": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(active_us=-1)
+    ),
+    "an activity that is a fraction": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(active_us=_any(1.5))
+    ),
     "a patch by the fields themselves": lambda s, o, n: s.update_session(
         o, n, SessionPatch(system=_any(SystemFields()))
     ),

@@ -38,6 +38,7 @@ from .serial import AsyncSerialContract
 from .sessions import AsyncSessionContract
 from .sums import AsyncSumContract
 from .system import AsyncKeyContract, AsyncSystemContract
+from .times import AsyncActivityContract, AsyncUpdatedContract
 from .units import AsyncFenceContract, AsyncUnitContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
 
@@ -95,6 +96,8 @@ class AsyncStoreContract(
     AsyncKindSearchContract,
     AsyncSystemContract,
     AsyncKeyContract,
+    AsyncUpdatedContract,
+    AsyncActivityContract,
     AsyncAdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.

@@ -40,6 +40,7 @@ from .serial import SerialContract
 from .sessions import SessionContract
 from .sums import SumContract
 from .system import KeyContract, SystemContract
+from .times import ActivityContract, UpdatedContract
 from .units import FenceContract, UnitContract
 from .usage import StatisticsContract, UsageContract
 
@@ -97,6 +98,8 @@ class StoreContract(
     KindSearchContract,
     SystemContract,
     KeyContract,
+    UpdatedContract,
+    ActivityContract,
     AdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.

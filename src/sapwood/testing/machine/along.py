@@ -117,12 +117,14 @@ class AlongDraws(Draws):
     def patch(self, data: st.DataObject, session: str) -> SessionPatch:
         """Draw a change of the record; of all sessions one is closed at a time."""
         closed = [it.id for it in self._oracle.sessions.values() if it.closed]
-        kinds = ["fields", "merge", "nothing", "system"]
+        kinds = ["fields", "merge", "nothing", "system", "active"]
         if closed in ([], [session]):
             kinds += ["closed", "closed"]
         kind = data.draw(st.sampled_from(kinds), label="patch")
         if kind == "closed":
             return SessionPatch(closed=not closed)
+        if kind == "active":
+            return SessionPatch(active_us=data.draw(st.sampled_from([7, 2_000_000_000_000_007])))
         if kind == "system":
             return SessionPatch(system=data.draw(_SYSTEM, label="system"))
         if kind == "merge":

@@ -38,7 +38,7 @@ class MachineBase(RuleBasedStateMachine):
         super().__init__()
         self.clock = ManualClock()
         self.driver = Driver(type(self).new_place(self.clock))
-        self.oracle = Oracle()
+        self.oracle = Oracle(self.clock)
         self.draws = AlongDraws(self.oracle)
         self.places = Places()
         self.appended: list[tuple[str, list[NewMessage], dict[str, Any]]] = []

@@ -23,6 +23,8 @@ from ...model import (
 from ..oracle import Cover, FoundByOracle, Node, Session, Shown
 from ..oracle.node import path_to
 
+SECOND_US = 1_000_000
+
 
 class Places:
     """Every position that was ever seen: each is one node's for ever, and segments are runs."""
@@ -174,6 +176,7 @@ class Comparison:
         self._place(session.tip, record.tip_position)
         self._place(session.fork_point, record.forked_at)
         assert _fields(record) == _fields(session)
+        assert abs(record.updated_us - session.updated_us) < SECOND_US
         assert record.messages == session.count()
         if not session.stale:
             assert record.context_tokens == session.context_tokens(session.tip)

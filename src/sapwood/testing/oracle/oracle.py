@@ -58,7 +58,7 @@ class Oracle(OracleOverlays):
         if new.parent is not None and new.parent.session not in self.sessions:
             wrong.append(NotFoundError)
         refuse(wrong)
-        session = Session(new.id, Home(new.id), now_us, now_us, object(), title=new.title)
+        session = Session(new.id, Home(new.id), now_us, now_us, now_us, object(), title=new.title)
         if new.fork is not None:
             self._fork(session, new)
         session.parent = new.parent or session.parent
@@ -130,7 +130,7 @@ class Oracle(OracleOverlays):
         found = self.get(session)
         refuse([*wrong_with(found, along, now_us), *stale_tip(found, expected_tip)])
         write(found, replace(along, patch=patch), now_us)
-        return found
+        return self.written(found)
 
     def checkout(
         self,
@@ -148,7 +148,7 @@ class Oracle(OracleOverlays):
         found.tip = tip
         found.version += 1
         found.stale = False
-        return found
+        return self.written(found)
 
     def delete(self, session: str, expected_version: int | None = None) -> None:
         """Delete a session."""
@@ -168,7 +168,7 @@ class Oracle(OracleOverlays):
         found.own, found.covers, found.stale = [], [], False
         found.documents = left_by_a_clear(found)
         found.version += 1
-        return found
+        return self.written(found)
 
     def finish_deletions(self) -> None:
         """From now on, all sums are right."""
@@ -224,6 +224,7 @@ class Oracle(OracleOverlays):
         found.own.extend(new)
         found.tip, found.active_us, found.stale = follow, new[-1].created_us, False
         write(found, along, now_us)
+        self.written(found)
         return known + new, len(new)
 
     def _known(
@@ -283,6 +284,7 @@ class Oracle(OracleOverlays):
         node.extra = message.extra if isinstance(message.extra, dict) else node.extra
         node.version += 1
         self._touch(found, [node])
+        self.written(found)
         write(found, along, now_us)
         return node
 
@@ -310,6 +312,8 @@ class Oracle(OracleOverlays):
                     wrong.append(ConflictError)
                 gone.append(node)
         refuse(wrong)
+        if gone:
+            self.written(found)
         for node in gone:
             node.deleted = True
         self._touch(found, gone)

@@ -65,6 +65,7 @@ class Session:
     home: Home
     created_us: int
     active_us: int
+    updated_us: int
     tree: object
     title: str | None = None
     kind: str = "chat"

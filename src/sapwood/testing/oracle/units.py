@@ -114,6 +114,8 @@ def change_record(session: Session, patch: SessionPatch) -> None:
         session.model = patch.model
     if patch.end_reason is None or isinstance(patch.end_reason, str):
         session.end_reason = patch.end_reason
+    if isinstance(patch.active_us, int):
+        session.active_us = patch.active_us
     if isinstance(patch.system, SystemPatch):
         kept = asdict(session.system) | {
             name: value

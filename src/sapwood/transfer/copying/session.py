@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable
 import msgspec
 
 from ...errors import AlreadyExistsError, ConflictError, NotFoundError, StoreCorruptError
-from ...model import ROOT, Edge, Message, Position, SessionPatch, SessionRecord
+from ...model import ROOT, Edge, Message, Position, SessionPatch, SessionRecord, SystemPatch
 from ...model.session import RECORD_FIELDS
 from ..export import tip_of
 from ..import_marks import ImportMark, drop_mark, find_mark, mark_of, put_mark
@@ -19,6 +19,8 @@ from ..lines import (
     SessionLine,
     count_messages,
     is_for_a_gap,
+    last_patch,
+    made_of,
     new_place,
     new_session,
     runs_of,
@@ -225,8 +227,10 @@ class SessionUpdater:
         self._delete_doomed()
         add_missing_usage(self._stored, self._source.usage)
         self._follow_tip()
-        if self._source.line.closed:
-            self._store.update_session(self._owner, self._name, SessionPatch(closed=True))
+        there = self._stored.find_record()
+        patch = None if there is None else last_patch(self._source.line, there)
+        if patch is not None:
+            self._store.update_session(self._owner, self._name, patch)
 
     def _follow_record(self, record: SessionRecord, line: SessionLine) -> None:
         """Follow the record, all but that it is closed: it is open while it is written to."""
@@ -235,6 +239,8 @@ class SessionUpdater:
         changed = {
             name: wanted for name, (wanted, had) in pairs.items() if not is_same(wanted, had)
         }
+        if "system" in changed:
+            changed["system"] = made_of(SystemPatch, line.system)
         if changed:
             self._store.update_session(self._owner, self._name, SessionPatch(**changed))
 

@@ -14,7 +14,7 @@ from ...relational._async.fork import AsyncForkStatements, CopiedPath
 from ...relational._async.sessions import packed_system
 from ...relational.position import DEPTH_BITS, MAX_DEPTH
 from ...relational.rows import CONTEXT_IN_RECORD, Row, SessionRow, pinned_ids
-from ..rows import OVERLAY_COLUMNS, RECORD_COLUMNS, SESSION_COLUMNS
+from ..rows import OVERLAY_COLUMNS, RECORD_COLUMNS, SESSION_COLUMNS, STORE_TIME
 from ..words import home_word
 from .sessions import AsyncPostgresSessionStatements
 from .sums import covering
@@ -45,12 +45,12 @@ _WRITE = (
     " WHERE f.tree = %(tree)s AND f.session = %(source)s"
     " AND {s}.is_on_path(f.tree, f.last, %(pos)s)),"
     " s AS (INSERT INTO {s}.session AS s (tree, number, owner, id, home, tip, fork, context,"
-    " overlays, kind, version, created_at, active_at, active_s)"
+    " overlays, kind, version, created_at, active_at, active_s, updated_at)"
     " SELECT %(tree)s, c.number, %(owner)s, %(id)s, new.home, %(pos)s, %(pos)s,"
     " coalesce(%(context)s::bigint, {s}.context_at(%(tree)s, %(covering)s::bigint, %(pos)s,"
     " ARRAY(SELECT n.pos FROM {s}.seen(%(tree)s, %(source)s, %(home)s, %(fork)s,"
     " %(pins)s::text[]) n WHERE n.is_live))), (SELECT count(*) FROM covers),"
-    " %(of_kind)s, {s}.first_version(), %(now)s, %(now)s, %(now)s / 1000000"
+    f" %(of_kind)s, {{s}}.first_version(), %(now)s, %(now)s, %(now)s / 1000000, {STORE_TIME}"
     " FROM new JOIN claimed c ON c.number = new.n RETURNING s.*),"
     " p AS (INSERT INTO {s}.profile AS p (tree, session, title, state, tags, budget, parent_kind,"
     " parent, attributes, model, source, end_reason, system, system_key)"
@@ -129,6 +129,7 @@ async def fork_at_once(
     elif tx.clock is not None:
         now = tx.clock()
     values = place | _profile(new, parent) | {"owner": number, "id": new.id, "now": now}
+    values["at"] = tx.given_time()
     values["system"], values["system_key"] = packed_system(number, new.system)
     values["of_kind"] = source.kind if new.kind is UNSET else new.kind
     made = await tx.row(_WRITE, values)

@@ -17,7 +17,7 @@ from ...relational.rows import (
     Touches,
     record_of,
 )
-from ..rows import RECORD_COLUMNS, RECORD_TABLES, SESSION_COLUMNS
+from ..rows import RECORD_COLUMNS, RECORD_TABLES, SESSION_COLUMNS, STORE_TIME
 from .lookup import AsyncPostgresLookupStatements
 from .tx import AsyncTx
 
@@ -42,24 +42,27 @@ _INSERT = (
     " %(parent_kind)s, %(parent)s, %(attributes)s, %(model)s, %(source)s, %(end_reason)s,"
     " %(system)s, %(system_key)s FROM claimed c)"
     " INSERT INTO {s}.session AS s (owner, id, home, number, tree, kind, version, created_at,"
-    " active_at, active_s) SELECT %(owner)s, %(id)s, new.home, c.number, c.tree, %(kind)s,"
-    " {s}.first_version(), %(now)s, %(now)s, %(now)s / 1000000"
+    " active_at, active_s, updated_at) SELECT %(owner)s, %(id)s, new.home, c.number, c.tree,"
+    f" %(kind)s, {{s}}.first_version(), %(now)s, %(now)s, %(now)s / 1000000, {STORE_TIME}"
     f" FROM new JOIN claimed c ON c.number = new.n RETURNING {SESSION_COLUMNS}"
 )
 _OF_PROFILE = " WHERE tree = %(tree)s AND session = %(number)s"
 _COUNT_CHANGE = (
-    "UPDATE {s}.session SET version = version + 1, closed = coalesce(%(closed)s::boolean, closed)"
+    "UPDATE {s}.session SET version = version + 1, closed = coalesce(%(closed)s::boolean, closed),"
+    f" updated_at = {STORE_TIME}, active_at = coalesce(%(active)s::bigint, active_at),"
+    " active_s = coalesce(%(active)s::bigint / 1000000, active_s)"
     " WHERE tree = %(tree)s AND number = %(number)s"
 )
 _PLACE = (
     "UPDATE {s}.session SET tip = %(tip)s, fork = %(fork)s, context = %(context)s,"
-    " messages = %(messages)s, overlays = %(overlays)s, version = %(version)s"
+    " messages = %(messages)s, overlays = %(overlays)s, version = %(version)s,"
+    f" updated_at = {STORE_TIME}"
     " WHERE tree = %(tree)s AND number = %(number)s"
 )
 _NEW_HOME = "SELECT nextval('{s}.home_number')"
 _CLEAR_SESSION = (
     "UPDATE {s}.session SET home = %(home)s, tree = %(home)s, tip = 0, fork = 0, context = 0,"
-    " messages = 0, overlays = 0, version = version + 1"
+    f" messages = 0, overlays = 0, version = version + 1, updated_at = {STORE_TIME}"
     " WHERE tree = %(tree)s AND number = %(number)s"
 )
 _CLEAR_DOCUMENTS = (
@@ -75,7 +78,7 @@ _CLEAR = (
     "UPDATE {s}.directory SET tree = %(home)s WHERE owner = %(owner)s AND id = %(id)s",
 )
 _DELETE = (
-    "UPDATE {s}.floor SET version = %(version)s WHERE version < %(version)s",
+    "SELECT {s}.raise_floor(%(version)s)",
     "DELETE FROM {s}.session WHERE tree = %(tree)s AND number = %(number)s",
     "DELETE FROM {s}.profile WHERE tree = %(tree)s AND session = %(number)s",
     "DELETE FROM {s}.usage WHERE tree = %(tree)s AND session = %(number)s",
@@ -161,17 +164,23 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
         profile: Profile,
     ) -> SessionRow | None:
         place = {"owner": number, "id": id, "tree": tree, "now": now, "kind": kind}
+        place["at"] = self._tx.given_time()
         row = await self._tx.row(_INSERT, place | profile._asdict())
         return None if row is None else SessionRow._make(row)
 
     async def change(
-        self, session: SessionRow, columns: Mapping[str, Any], closed: bool | None
+        self,
+        session: SessionRow,
+        columns: Mapping[str, Any],
+        closed: bool | None,
+        active_us: int | None,
     ) -> None:
         place = {"tree": session.tree, "number": session.number}
         if columns:
             put = ", ".join(f"{column} = %({column})s" for column in columns)
             await self._tx.run(f"UPDATE {{s}}.profile SET {put}{_OF_PROFILE}", {**columns, **place})
-        await self._tx.run(_COUNT_CHANGE, {**place, "closed": closed})
+        figures = {"closed": closed, "active": active_us, "at": self._tx.given_time()}
+        await self._tx.run(_COUNT_CHANGE, place | figures)
 
     async def held(self, session: SessionRow, column: Literal["attributes", "system"]) -> bytes:
         sql = f"SELECT {column} FROM {{s}}.profile WHERE tree = %s AND session = %s"
@@ -179,10 +188,11 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
         return held
 
     async def place(self, session: SessionRow) -> None:
-        await self._tx.run(_PLACE, session._asdict())
+        await self._tx.run(_PLACE, session._asdict() | {"at": self._tx.given_time()})
 
     async def empty(self, session: SessionRow) -> None:
         args = session._replace(home=await self._tx.value(_NEW_HOME))._asdict()
+        args["at"] = self._tx.given_time()
         for text in _CLEAR:
             await self._tx.run(text, args)
 

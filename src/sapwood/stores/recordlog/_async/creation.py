@@ -93,6 +93,7 @@ async def _unborn(logs: AsyncLogs, owner: str, new: NewSession, k: int) -> LogSt
         version=first_version(k),
         created_us=created,
         active_us=created,
+        updated_us=now,
     )
 
 
@@ -268,7 +269,7 @@ class _NewLog:
     async def end(self) -> LogState:
         """Write a page, so that the log is read from there."""
         await finish_leftovers(self._logs, replace(self.state, litter=[]))
-        work = WritePage(self._born.active_us)
+        work = WritePage(self._born.active_us, self._born.updated_us)
         state = turn_page(self.state, fold(self.state, work))
         data = encode_state(state)
         await _write(self._logs, state, work, data)

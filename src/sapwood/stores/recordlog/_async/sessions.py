@@ -63,8 +63,7 @@ class AsyncLogSessions(AsyncLogSubject):
 
         async def decide(state: LogState) -> Decision[None]:
             refuse_by_extras(state, expected_tip, extras)
-            now = await self._logs.now() if extras.documents else 0
-            return combined(extra_works(state, extras, now)), None
+            return combined(extra_works(state, extras, await self._logs.now())), None
 
         state, _ = await self._logs.change(owner, session, decide)
         documents = versions_of(state, extras.documents)
@@ -85,10 +84,11 @@ class AsyncLogSessions(AsyncLogSubject):
             refuse_closed(state)
             if expected_tip is not None:
                 refuse_stale_tip(tip_of(state), expected_tip)
+            now = await self._logs.now()
             if not isinstance(message, str):
-                return MoveTip(None, None, 0), None
+                return MoveTip(None, None, 0, now), None
             row = await get_row(self._logs, await self._logs.view(state), message)
-            return MoveTip(to_wire(row.place, state.log), message, row.base), None
+            return MoveTip(to_wire(row.place, state.log), message, row.base, now), None
 
         state, _ = await self._logs.change(owner, session, decide)
         return await self._record(state)

@@ -95,6 +95,7 @@ def _unborn(logs: Logs, owner: str, new: NewSession, k: int) -> LogState:
         version=first_version(k),
         created_us=created,
         active_us=created,
+        updated_us=now,
     )
 
 
@@ -266,7 +267,7 @@ class _NewLog:
     def end(self) -> LogState:
         """Write a page, so that the log is read from there."""
         finish_leftovers(self._logs, replace(self.state, litter=[]))
-        work = WritePage(self._born.active_us)
+        work = WritePage(self._born.active_us, self._born.updated_us)
         state = turn_page(self.state, fold(self.state, work))
         data = encode_state(state)
         _write(self._logs, state, work, data)

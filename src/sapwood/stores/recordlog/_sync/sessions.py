@@ -65,8 +65,7 @@ class LogSessions(LogSubject):
 
         def decide(state: LogState) -> Decision[None]:
             refuse_by_extras(state, expected_tip, extras)
-            now = self._logs.now() if extras.documents else 0
-            return combined(extra_works(state, extras, now)), None
+            return combined(extra_works(state, extras, self._logs.now())), None
 
         state, _ = self._logs.change(owner, session, decide)
         documents = versions_of(state, extras.documents)
@@ -87,10 +86,11 @@ class LogSessions(LogSubject):
             refuse_closed(state)
             if expected_tip is not None:
                 refuse_stale_tip(tip_of(state), expected_tip)
+            now = self._logs.now()
             if not isinstance(message, str):
-                return MoveTip(None, None, 0), None
+                return MoveTip(None, None, 0, now), None
             row = get_row(self._logs, self._logs.view(state), message)
-            return MoveTip(to_wire(row.place, state.log), message, row.base), None
+            return MoveTip(to_wire(row.place, state.log), message, row.base, now), None
 
         state, _ = self._logs.change(owner, session, decide)
         return self._record(state)

@@ -160,6 +160,7 @@ async def fields_of(
         "sys": encode_system(new.system),
         "cr": created,
         "act": created,
+        "up": now,
         "x": "" if context.ttl_us is None else now + context.ttl_us,
     }
 

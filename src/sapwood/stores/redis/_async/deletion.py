@@ -60,6 +60,7 @@ async def clear_session(context: AsyncRedisContext, owner: str, session: str) ->
         **{"tip": "", "ti": "", "raw": 0, "c": 0, "m": 0, "fk": "", "inh": "", "ov": 0},
         "h": home,
         "ver": look.row.version + 1,
+        "up": look.now,
     }
     key = context.key(look.tree, f"k:{look.row.number}")
     stored: dict[bytes, bytes] = await context.client.run("HGETALL", key)

@@ -126,7 +126,7 @@ class AsyncRedisSessions(AsyncRedisWork):
         await refuse_lost_or_closed(context, look, fences)
         if expected_tip is not None:
             refuse_stale_tip(look.row.tip_id, expected_tip)
-        changes = self._moved(look, session, ids) | {"ver": look.row.version + 1}
+        changes = self._moved(look, session, ids) | {"ver": look.row.version + 1, "up": look.now}
         is_guarded, command = expected_tip is not None, context.change(look, changes)
         await context.apply(owner, look, [command], after_appends=True, at_tip=is_guarded)
         return await context.record(owner, look.row.changed(changes))

@@ -160,6 +160,7 @@ def fields_of(context: RedisContext, new: NewSession, source: Look | None) -> di
         "sys": encode_system(new.system),
         "cr": created,
         "act": created,
+        "up": now,
         "x": "" if context.ttl_us is None else now + context.ttl_us,
     }
 

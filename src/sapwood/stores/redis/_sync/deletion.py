@@ -62,6 +62,7 @@ def clear_session(context: RedisContext, owner: str, session: str) -> RedisSessi
         **{"tip": "", "ti": "", "raw": 0, "c": 0, "m": 0, "fk": "", "inh": "", "ov": 0},
         "h": home,
         "ver": look.row.version + 1,
+        "up": look.now,
     }
     key = context.key(look.tree, f"k:{look.row.number}")
     stored: dict[bytes, bytes] = context.client.run("HGETALL", key)

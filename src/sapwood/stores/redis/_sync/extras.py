@@ -127,7 +127,8 @@ def write_extras(
         if new.key == PINS:
             changes["c"] = ""
     if extras.patch is not None:
-        changes |= {**patched_fields(look.row, extras.patch), "ver": look.row.version + 1}
+        counted = {"ver": look.row.version + 1, "up": look.now}
+        changes |= patched_fields(look.row, extras.patch) | counted
     if changes:
         commands.append(context.change(look, changes))
     return ExtraWrites(commands, changes, written_versions(extras, version))
@@ -156,6 +157,8 @@ def patched_fields(row: RedisSessionRow, patch: SessionPatch) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if "closed" in given:
         changes["cl"] = _flag(given.pop("closed"))
+    if "active_us" in given:
+        changes["act"] = given.pop("active_us")
     if "system" in given:
         changes["sys"] = encode_system(merged(row.system, given.pop("system")))
     if "merge" in given:
@@ -228,6 +231,8 @@ def _unread(patch: SessionPatch) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if "closed" in given:
         changes["cl"] = _flag(given.pop("closed"))
+    if "active_us" in given:
+        changes["act"] = given.pop("active_us")
     if "attributes" in given:
         changes["attributes"] = encode_json(given.pop("attributes"), "attributes")
     inside = {name: encode_row(it) if it not in (None, []) else "" for name, it in given.items()}

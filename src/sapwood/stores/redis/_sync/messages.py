@@ -69,6 +69,7 @@ class RedisMessages(RedisWork):
         commands = self._replace(look, place, head, entry, digest.hex())
         at = f"U {place.segment} {place.depth} {look.now} "
         commands.append(("RPUSH", context.key(look.tree, "f"), at))
+        commands.append(context.change(look, {"up": look.now}))
         if new.tokens != head.tokens:
             commands += context.forget_context_sums(look)
         index_key(context, owner, look, extras.patch)
@@ -99,6 +100,7 @@ class RedisMessages(RedisWork):
             commands.append(("RPUSH", context.key(look.tree, "f"), at))
         own = sum(place.home == look.row.home for place in places.values())
         commands.append(("HINCRBY", context.key(look.tree, f"s:{session}"), "m", -own))
+        commands.append(context.change(look, {"up": look.now}))
         commands += context.forget_context_sums(look)
         key = context.keys.tree(look.tree)
         numbers = [n for place in places.values() for n in (place.segment, place.depth)]

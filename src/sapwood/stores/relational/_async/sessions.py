@@ -121,11 +121,15 @@ class AsyncSessionStatements(SubjectStatements[T]):
 
     @abstractmethod
     async def change(
-        self, session: SessionRow, columns: Mapping[str, Any], closed: bool | None
+        self,
+        session: SessionRow,
+        columns: Mapping[str, Any],
+        closed: bool | None,
+        active_us: int | None,
     ) -> None:
         """Write columns of a profile, maybe none, and count that in the session's version.
 
-        With `closed`, the session is closed or opened.
+        With `closed`, the session is closed or opened; with a time, that is when it was active.
         """
 
     @abstractmethod
@@ -136,6 +140,7 @@ class AsyncSessionStatements(SubjectStatements[T]):
         """Change a session's record, and count that in its version."""
         given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
         closed, merge = given.pop("closed", None), given.pop("merge", None)
+        active_us = given.pop("active_us", None)
         where = f"session {session.id!r}"
         if merge is not None:
             attributes = decode_json(await self.held(session, "attributes"), where)
@@ -150,7 +155,7 @@ class AsyncSessionStatements(SubjectStatements[T]):
             given["tags"] = self.pack_tags(given["tags"])
         if "attributes" in given:
             given["attributes"] = encode_json(given["attributes"], "attributes")
-        await self.change(session, given, closed)
+        await self.change(session, given, closed, active_us)
 
     @abstractmethod
     async def place(self, session: SessionRow) -> None:

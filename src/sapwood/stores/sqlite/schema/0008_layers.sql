@@ -5,6 +5,19 @@ INSERT INTO sequence VALUES ('floor', 0);
 -- What a session is for: a conversation of the user's, or something that is not listed with these.
 ALTER TABLE session ADD COLUMN kind TEXT NOT NULL DEFAULT 'chat';
 
+-- What the layers above keep of a session, as JSON; and by what it is found: the owner's number in
+-- 8 bytes, then the digests of its key's parts.
+ALTER TABLE profile ADD COLUMN system BLOB NOT NULL DEFAULT x'7b7d';
+ALTER TABLE profile ADD COLUMN system_key BLOB;
+CREATE INDEX profile_by_key ON profile (system_key) WHERE system_key IS NOT NULL;
+
+-- When anything of a session's record or of its messages was last written, by the store's clock.
+-- As with the activity, an append leaves the row alone but for the first in a second: then it is the
+-- time of the tip, if that is of this second; it may have been said at any other time.
+ALTER TABLE session ADD COLUMN updated_at INTEGER NOT NULL DEFAULT 0;
+UPDATE session SET updated_at = max(created_at,
+    (SELECT n.active_at FROM standing n WHERE n.number = session.number));
+
 DROP VIEW standing;
 CREATE VIEW standing AS
 SELECT s.number, s.owner, s.id, s.home, s.tree, coalesce(t.pos, s.tip) AS tip, s.fork,
@@ -12,13 +25,10 @@ SELECT s.number, s.owner, s.id, s.home, s.tree, coalesce(t.pos, s.tip) AS tip, s
     s.apart + (coalesce(t.pos, s.tip) & 0xffffff) AS messages,
     s.overlays, s.edited, s.version, s.created_at,
     iif(t.pos > s.tip, t.created_at, s.active_at) AS active_at, s.active_s, t.id AS tip_id,
-    s.closed, s.kind
+    s.closed, s.kind,
+    iif(t.pos > s.tip AND t.created_at
+            BETWEEN s.updated_at AND s.updated_at - s.updated_at % 1000000 + 999999,
+        t.created_at, s.updated_at) AS updated_at
 FROM session s LEFT JOIN message t ON t.pos = iif(
     s.grows, (SELECT max(pos) FROM message WHERE pos BETWEEN s.tip AND s.tip | 0xffffff), s.tip
 );
-
--- What the layers above keep of a session, as JSON; and by what it is found: the owner's number in
--- 8 bytes, then the digests of its key's parts.
-ALTER TABLE profile ADD COLUMN system BLOB NOT NULL DEFAULT x'7b7d';
-ALTER TABLE profile ADD COLUMN system_key BLOB;
-CREATE INDEX profile_by_key ON profile (system_key) WHERE system_key IS NOT NULL;
