@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 from sapwood.errors import ConflictError, MessageConflictError
-from sapwood.model import NewSession, SessionPatch, SessionRecord
+from sapwood.model import (
+    NewSession,
+    SessionPatch,
+    SessionQuery,
+    SessionRecord,
+    SystemFields,
+)
 from sapwood.store import Store
 from sapwood.testing.makers import ADA, cover, fork_of, say
 from sapwood.transfer import import_file
@@ -68,13 +74,33 @@ def test_a_session_keeps_its_kind(source: Store) -> None:
     assert kinds == {"s": "chat", "facts": "memory", "check": "review", "chat": "chat"}
 
 
+def test_a_session_keeps_what_the_system_has_of_it_and_when_it_was_active(source: Store) -> None:
+    system = SystemFields(key=("agent", "chat"), life=2, next="s", reason="reset")
+    source.create_session(ADA, NewSession(id="old", system=system))
+    source.append(ADA, "old", [say("o1"), say("o2")])
+    source.append(ADA, "old", [say("o3")], parent="o1")
+    source.update_session(ADA, "old", SessionPatch(active_us=77, closed=True))
+    with memory() as target:
+        data = export(source)
+        load(target, data)
+        record = record_in(target, "old")
+        assert (record.system, record.active_us, record.closed) == (system, 77, True)
+        listed = target.list_sessions(ADA, SessionQuery(key=("agent",))).sessions
+        assert [it.id for it in listed] == ["old"]
+        before = record_in(target, "old"), record_in(target, "s")
+        load(target, data)
+        assert (record_in(target, "old"), record_in(target, "s")) == before
+
+
 def test_a_file_without_kinds_is_of_chats(source: Store) -> None:
     lines = lines_of(export(source))
     for line in lines:
-        line.pop("session_kind", None)
+        for name in ("session_kind", "system"):
+            line.pop(name, None)
     with memory() as target:
         load(target, joined(lines))
-        assert record_in(target, "s").kind == "chat"
+        record = record_in(target, "s")
+        assert (record.kind, record.system) == ("chat", SystemFields())
 
 
 def test_what_is_new_is_added_on_its_branch(source: Store, target: Store) -> None:

@@ -149,8 +149,9 @@ class Migrator:
         for version in sorted(left & LATER.keys()):
             self._add_columns(version, is_new=1 in left)
         self._change_profiles()
-        if t.kind == "mysql":
-            # A process that ended on the way may have left tables without their indexes.
+        if t.kind == "mysql" or 4 in left:
+            # Of columns that came later; and a process that ended on the way, where each statement
+            # is committed by itself, may have left tables without theirs.
             for index in [index for table in t.all for index in table.indexes]:
                 index.create(self._conn, checkfirst=True)
         _begin_counting(self._conn, t)
