@@ -150,7 +150,8 @@ class TestPatches:
 
 
 def _patched(record: SessionRecord) -> list[Any]:
-    moved = {"id", "tip", "tip_position", "messages", "context_tokens", "created_us", "active_us"}
+    moved = {"id", "tip", "tip_position", "messages", "context_tokens", "created_us"}
+    moved |= {"active_us", "updated_us"}
     return [getattr(record, it) for it in record.__struct_fields__ if it not in moved]
 
 
