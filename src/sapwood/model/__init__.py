@@ -1,6 +1,7 @@
 """The records that everything else speaks in."""
 
 from .compaction import Compaction, CompactionNote, CompactionPreview
+from .data import DataVersion
 from .event import (
     AppendEvent,
     ClearEvent,
@@ -88,6 +89,7 @@ __all__ = [
     "CompactionNote",
     "CompactionPreview",
     "ContextEvent",
+    "DataVersion",
     "DeleteEvent",
     "Deleted",
     "Document",

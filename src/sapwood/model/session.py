@@ -87,7 +87,8 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     message, another prompt), and not appends. `context_tokens` estimates what the model is
     shown at the tip. `budget` is the session's token budget. `attributes` are free fields; `model`,
     `source` (where its user is: a channel, a program) and `end_reason` are names that are kept for
-    whoever asks. A `closed` session refuses appends, edits, overlays and checkouts.
+    whoever asks. A `closed` session refuses appends, edits, overlays and checkouts. `data_at` is
+    where the version of the data stands that holds at the tip; None when there is none.
     """
 
     id: str
@@ -109,6 +110,7 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     version: int
     created_us: int
     active_us: int
+    data_at: Position | None = None
 
     @property
     def active_at(self) -> datetime:

@@ -22,6 +22,7 @@ from ..model import (
     NewMessage,
     NewOverlay,
     NewSession,
+    Position,
     Read,
     Root,
     Search,
@@ -65,6 +66,19 @@ def place(value: str | Root, what: str) -> None:
     """Check a message's id or `ROOT`."""
     if not isinstance(value, Root):
         name(value, what)
+
+
+def position(value: Position, what: str) -> None:
+    """Check a position."""
+    instance(value, Position, what)
+    name(value.segment, f"{what}.segment")
+    count(value.depth, f"{what}.depth", 1)
+
+
+def data_place(value: Position | Root, what: str) -> None:
+    """Check the position of a version of data, or `ROOT`."""
+    if not isinstance(value, Root):
+        position(value, what)
 
 
 def message_ids(ids: Sequence[str]) -> None:

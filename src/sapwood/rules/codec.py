@@ -23,6 +23,9 @@ MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 # How deep a decoder gets depends on the interpreter and on its caller's stack: what is stored
 # must be readable by all of them.
 MAX_NESTING = 500
+MARK_ROLE = ""
+"""What no message has for its role."""
+MARK_DIGEST = b"mark"
 USUAL_ROLES = frozenset({"user", "assistant", "system", "developer", "tool"})
 
 
@@ -51,11 +54,20 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """None was given: an update keeps that of the stored message."""
     max_bytes: int = MAX_MESSAGE_BYTES
     """What it may take with the extra that it keeps."""
+    data: bytes | None = None
+    """The data that holds from it on; a mark has nothing else."""
 
     @property
     def digest(self) -> bytes:
         """What a repeated append is compared by; worked out when asked for."""
+        if self.is_mark:
+            return MARK_DIGEST
         return digest(self.role, Body(self.parts, self.metadata))
+
+    @property
+    def is_mark(self) -> bool:
+        """Whether it is a position without a message."""
+        return self.role == MARK_ROLE
 
 
 _encode_body = msgspec.json.Encoder().encode
@@ -138,6 +150,62 @@ def pack_all(
         path = where if error.path == "message" else f"{where}.{error.path}"
         raise type(error)(f"{where}: {error}", path=path) from error
     return packed
+
+
+def with_data(
+    batch: Sequence[Packed],
+    data: dict[str, Any],
+    id: str | None,
+    new_id: Callable[[], str],
+    max_bytes: int,
+) -> list[Packed]:
+    """Return a batch whose last message has data; of an empty one, a mark."""
+    if not isinstance(data, dict):
+        raise UsageError(f"data must be a dict, not {type(data).__name__}", path="data")
+    encoded = encode_json(data, "data")
+    last = batch[-1] if batch else _mark(id, new_id)
+    size = len(last.body) + len(encoded)
+    if size > max_bytes:
+        raise MessageTooLargeError(
+            f"the message and its data have {size} bytes and the limit is {max_bytes}: "
+            "store large content elsewhere and keep a reference to it",
+            path="data",
+        )
+    return [*batch[:-1], replace(last, data=encoded)]
+
+
+def _mark(id: str | None, new_id: Callable[[], str]) -> Packed:
+    if id is not None:
+        check_name(id, "id")
+    return Packed(
+        id=new_id() if id is None else id,
+        role=MARK_ROLE,
+        parts=[],
+        metadata={},
+        body=b"",
+        tokens=0,
+        is_ours=id is None,
+    )
+
+
+def is_same_data(stored: bytes | None, given: bytes | None) -> bool:
+    """Whether two values are the same, whatever the order of keys in their objects."""
+    if stored is None or given is None or stored == given:
+        return stored == given
+    return _canonical(stored) == _canonical(given)
+
+
+def _canonical(data: bytes) -> bytes:
+    canonical: bytes = _encode_canonical(decode_json(data, "data"))
+    return canonical
+
+
+def without_field(data: bytes, field: str) -> bytes:
+    """Return data without one of its fields; the same object when it does not have it."""
+    value = decode_json(data, "data")
+    if field not in value:
+        return data
+    return encode_json({name: it for name, it in value.items() if name != field}, "data")
 
 
 def _listed(values: Iterable[Any], what: str) -> list[Any]:

@@ -7,7 +7,9 @@ owner whatever id it is given: what belongs to somebody else is not found.
 A session *sees* the messages that it wrote itself, on all its branches, and those on the path down
 to its fork point; ids are looked up among these only. A deleted message keeps its id and position:
 it may be a parent, a leaf, the tip, a fork point or an expected tip, but it is not found, shown or
-counted.
+counted. So is a mark, a position that only has data; nor is it told by the change feed, and it is
+no activity. Children look through marks, and an expected tip is the tip, too, when only marks follow
+it.
 
 Sums: `context_tokens` counts what is visible at a leaf, pins and summaries included. That of a
 history is exact, and so is a record's for the session that was acted through, whatever others did
@@ -46,12 +48,13 @@ from ...model import (
 )
 from ..capability import Capability
 from .admin import AsyncStoreAdmin
+from .data import AsyncDataCalls
 from .documents import AsyncDocumentCalls
 from .messages import AsyncMessageCalls
 from .owner_usage import sum_of_sessions
 
 
-class AsyncStore(AsyncMessageCalls, AsyncDocumentCalls):
+class AsyncStore(AsyncMessageCalls, AsyncDataCalls, AsyncDocumentCalls):
     """Where sessions live."""
 
     capabilities: frozenset[Capability]
@@ -144,12 +147,15 @@ class AsyncStore(AsyncMessageCalls, AsyncDocumentCalls):
         """
 
     @abstractmethod
-    async def clear_session(self, owner: str, session: str) -> SessionRecord:
+    async def clear_session(
+        self, owner: str, session: str, *, keep_data: bool = False
+    ) -> SessionRecord:
         """Delete a session's messages as `delete_session` does, and keep the session.
 
         The record's own fields, documents and usage stay. The tip is `ROOT`; overlays, pins,
         leases (documents with an expiry), what is not inherited by forks and the fork point are
-        gone, and the ids used before are free again. The record's version goes up by one.
+        gone, and the ids used before are free again. The record's version goes up by one. With
+        `keep_data`, the data that holds at the tip is kept by a mark in the same write.
         """
 
     # overlays

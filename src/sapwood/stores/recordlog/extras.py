@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...model import Fence, Root
-from ...rules.append_plan import refuse_stale_tip
+from ...model import Fence
 from ..base.extras import DocumentWrite, Extras
 from ..base.refusals import lease_lost, refuse_stale_session, session_closed
 from .documents import document_work
-from .session_record import patched, tip_of
+from .session_record import patched
 from .state import LogState
 from .work import ChangeProfile, LogWork
 
@@ -31,12 +30,10 @@ def refuse_closed(state: LogState) -> None:
         raise session_closed(state.session)
 
 
-def refuse_by_extras(state: LogState, expected_tip: str | Root | None, extras: Extras) -> None:
+def refuse_by_extras(state: LogState, extras: Extras) -> None:
     """Refuse a write when what it depends on does not hold."""
     refuse_lost(state, extras.fences)
     refuse_stale_session(state.session, state.version, extras.expected_version)
-    if expected_tip is not None:
-        refuse_stale_tip(tip_of(state), expected_tip)
 
 
 def extra_works(state: LogState, extras: Extras, now: int) -> list[LogWork]:

@@ -47,11 +47,13 @@ def changes_of(work: LogWork | None, session: str) -> list[Change]:
         return Change(kind=kind, session=session, message=id, depth=depth, at_us=at_us)
 
     match work:
+        case Append(clears=True):
+            return [change(ChangeKind.RETIRE, work.at_us, None, None)]
         case Append():
             return [
                 change(ChangeKind.APPEND, work.at_us, said.id, depth)
                 for depth, said in enumerate(work.messages, work.first)
-                if said.version
+                if said.version and not said.is_mark
             ]
         case Edit():
             return [change(ChangeKind.UPDATE, work.at_us, work.id, work.depth)]

@@ -13,6 +13,7 @@ from .state import (
     NO_PROFILE,
     BegunFork,
     Edited,
+    KeptData,
     KeptDocument,
     LaidOverlay,
     LogSegment,
@@ -32,6 +33,7 @@ from .work import (
     Edit,
     Erase,
     ErasedPlace,
+    EraseField,
     LogWork,
     MoveTip,
     NoteSwept,
@@ -75,10 +77,29 @@ def turn_page(before: LogState, after: LogState) -> LogState:
         recent_usage={id: it for id, it in after.recent_usage.items() if it == n},
         litter=after.litter[len(before.litter) :],
         foreign={at: it for at, it in after.foreign.items() if at not in before.foreign},
+        foreign_fields=after.foreign_fields[len(before.foreign_fields) :],
     )
 
 
 def _append(state: LogState, work: Append) -> LogState:
+    if work.clears:
+        state = _clear(state)
+    after = _appended(state, work)
+    if work.data_at is not None:
+        at = from_wire(work.data_at, state.log)
+        after = replace(after, inherited_data=state.inherited_data | {work.number: at})
+    kept = {
+        depth: KeptData(state.n, it.is_mark)
+        for depth, it in enumerate(work.messages, work.first)
+        if it.data is not None
+    }
+    if not kept:
+        return after
+    versions = state.data.get(work.number, {}) | kept
+    return replace(after, data=state.data | {work.number: versions})
+
+
+def _appended(state: LogState, work: Append) -> LogState:
     segments = list(state.segments)
     last = work.first + len(work.messages) - 1
     if work.is_new:
@@ -87,9 +108,10 @@ def _append(state: LogState, work: Append) -> LogState:
         segments[work.number - 1] = segments[work.number - 1]._replace(last=last)
     segment = state.own(work.number)
     recent = {
-        said.id: MessagePlace(Place(segment, depth), state.n)
-        for depth, said in enumerate(work.messages, work.first)
+        it.id: MessagePlace(Place(segment, depth), state.n)
+        for depth, it in enumerate(work.messages, work.first)
     }
+    said = [it for it in work.messages if not it.is_mark]
     stretch = RecordSpan(work.number, work.first, last, state.n)
     return replace(
         state,
@@ -98,9 +120,9 @@ def _append(state: LogState, work: Append) -> LogState:
         recent=state.recent | recent,
         tip=Place(segment, last),
         tip_id=work.messages[-1].id,
-        tip_base=work.base + sum(said.tokens for said in work.messages),
-        messages=state.messages + len(work.messages),
-        active_us=work.messages[-1].created_us,
+        tip_base=work.base + sum(it.tokens for it in said),
+        messages=state.messages + len(said),
+        active_us=said[-1].created_us if said else state.active_us,
     )
 
 
@@ -139,6 +161,31 @@ def _erase_own(state: LogState, spot: ErasedPlace, place: Place) -> LogState:
     return replace(after, messages=state.messages - (number > state.retired))
 
 
+def _erase_field(state: LogState, work: EraseField) -> LogState:
+    for wire in work.ends:
+        end = from_wire(wire, state.log)
+        if log_of(end.segment) == state.log:
+            state = _erase_own_field(state, work.field, end)
+        else:
+            foreign = [*state.foreign_fields, (end, work.field)]
+            state = replace(state, foreign_fields=foreign)
+    return state
+
+
+def _erase_own_field(state: LogState, field: str, end: Place) -> LogState:
+    number = number_of(end.segment)
+    fields = state.erased_fields.get(number, {})
+    deepest = max(end.depth, fields.get(field, 0))
+    litter = [
+        (kept.n, depth) for depth, kept in state.data.get(number, {}).items() if depth <= end.depth
+    ]
+    return replace(
+        state,
+        erased_fields=state.erased_fields | {number: fields | {field: deepest}},
+        litter=[*state.litter, *litter],
+    )
+
+
 def _add_overlay(state: LogState, work: AddOverlay) -> LogState:
     laid = LaidOverlay(
         stamp=work.stamp,
@@ -170,7 +217,7 @@ def _add_usage(state: LogState, work: AddUsage) -> LogState:
     )
 
 
-def _clear(state: LogState, work: Clear) -> LogState:
+def _clear(state: LogState, work: Clear | None = None) -> LogState:
     documents = {
         key: it
         for key, it in state.documents.items()
@@ -202,6 +249,7 @@ def _without_messages(state: LogState) -> LogState:
         tip_base=0,
         fork=None,
         fork_id=None,
+        fork_data=None,
         marks=[*state.marks, len(state.segments)],
         messages=0,
         overlays=[],
@@ -267,6 +315,7 @@ _FOLDS: dict[type, Callable[[LogState, Any], LogState]] = {
     Append: _append,
     Edit: _edit,
     Erase: _erase,
+    EraseField: _erase_field,
     AddOverlay: _add_overlay,
     AddUsage: _add_usage,
     Clear: _clear,

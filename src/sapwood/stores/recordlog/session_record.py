@@ -13,6 +13,7 @@ from ...model import (
     Edge,
     EdgeKind,
     NewSession,
+    Position,
     Root,
     SessionPatch,
     SessionQuery,
@@ -48,7 +49,7 @@ def tip_of(state: LogState) -> str | Root:
     return ROOT if state.tip_id is None else state.tip_id
 
 
-def record_of(state: LogState, context: int) -> SessionRecord:
+def record_of(state: LogState, context: int, data_at: Position | None) -> SessionRecord:
     """Return a session as users see it."""
     profile = state.profile
     edge = state.parent and Edge(kind=EdgeKind(state.parent[0]), session=state.parent[1])
@@ -72,6 +73,7 @@ def record_of(state: LogState, context: int) -> SessionRecord:
         version=state.version,
         created_us=state.created_us,
         active_us=state.active_us,
+        data_at=data_at,
     )
 
 

@@ -58,7 +58,7 @@ class AsyncRecordSource(AsyncSource):
 class _AsyncRecordStore(AsyncBaseStore):
     """The sessions themselves."""
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
 
 
 class AsyncOpenSearchStore(AsyncDelegatingStore):

@@ -60,7 +60,7 @@ class RecordSource(Source):
 class _AsyncRecordStore(BaseStore):
     """The sessions themselves."""
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
 
 
 class OpenSearchStore(DelegatingStore):

@@ -18,17 +18,18 @@ from ....model import (
     Statistics,
     UpdatedSession,
 )
-from ....rules.append_plan import refuse_stale_tip
+from ....rules.codec import MARK_ROLE
 from ....rules.tree import Span
 from ...base.extras import Extras
 from ...base.refusals import refuse_stale_session
 from ..documents import is_expired
 from ..extras import extra_works, refuse_by_extras, refuse_closed, refuse_lost, versions_of
-from ..session_record import page_of, record_of, tip_of
+from ..session_record import page_of, record_of
 from ..state import LogState
 from ..view import LogView
-from ..work import Clear, MoveTip, Retire, WipeLog, combined, to_wire
+from ..work import Append, AppendedMessage, Clear, MoveTip, Retire, WipeLog, combined, to_wire
 from .creation import create
+from .data import data_rows, refuse_other_tip, stored_data, versions_in
 from .documents import DOCUMENTS
 from .feed import FEED
 from .history import context_at
@@ -54,7 +55,8 @@ class LogSessions(LogSubject):
 
     def _record_in(self, view: LogView) -> SessionRecord:
         own = view.own
-        return record_of(own, context_at(self._logs, view, own.tip, own.tip_base))
+        context = context_at(self._logs, view, own.tip, own.tip_base)
+        return record_of(own, context, view.public_data_at(own.tip))
 
     def update(
         self, owner: str, session: str, expected_tip: str | Root | None, extras: Extras
@@ -62,7 +64,8 @@ class LogSessions(LogSubject):
         """Change a session's record, and some of its documents."""
 
         def decide(state: LogState) -> Decision[None]:
-            refuse_by_extras(state, expected_tip, extras)
+            refuse_by_extras(state, extras)
+            refuse_other_tip(self._logs, state, expected_tip)
             now = self._logs.now() if extras.documents else 0
             return combined(extra_works(state, extras, now)), None
 
@@ -83,8 +86,7 @@ class LogSessions(LogSubject):
         def decide(state: LogState) -> Decision[None]:
             refuse_lost(state, fences)
             refuse_closed(state)
-            if expected_tip is not None:
-                refuse_stale_tip(tip_of(state), expected_tip)
+            refuse_other_tip(self._logs, state, expected_tip)
             if not isinstance(message, str):
                 return MoveTip(None, None, 0), None
             row = get_row(self._logs, self._logs.view(state), message)
@@ -116,17 +118,30 @@ class LogSessions(LogSubject):
             sweep(self._logs, state)
             end_entry(self._logs, before)
 
-    def clear(self, owner: str, session: str) -> SessionRecord:
-        """Retire a session's messages and go on."""
+    def clear(self, owner: str, session: str, mark: str | None) -> SessionRecord:
+        """Retire a session's messages and go on; with a mark, its data is kept."""
 
         def decide(state: LogState) -> Decision[None]:
-            return Clear(self._logs.now()), None
+            now = self._logs.now()
+            kept = None if mark is None else self._kept(state, mark, now)
+            return kept or Clear(now), None
 
         state, _ = self._logs.change(owner, session, decide)
         cleared = self._record(state)  # before others' changes are seen
         with suppress(StoreError):
             sweep(self._logs, state)
         return cleared
+
+    def _kept(self, state: LogState, mark: str, now: int) -> Append | None:
+        """Return the mark that a clear begins with; None when there is no data."""
+        view = self._logs.view(state)
+        at = view.data_at(state.tip)
+        if at is None:
+            return None
+        [row] = data_rows(self._logs, view, [at])
+        data = stored_data(view, row)
+        said = AppendedMessage(mark, MARK_ROLE, 0, now, None, data=data)
+        return Append(now, len(state.segments) + 1, 1, True, None, 0, [said], clears=True)
 
     def erase_owner(self, owner: str) -> None:
         while states := self._logs.alive(owner):
@@ -177,6 +192,10 @@ def _left_behind(views: Sequence[LogView]) -> int:
             if is_gone and (known is None or known[0].last < span.last):
                 deepest[span.segment] = span, view
     return sum(
-        span.last - span.first + 1 - sum(it.is_erased for _, it in view.edits_in(span))
+        span.last
+        - span.first
+        + 1
+        - sum(it.is_erased for _, it in view.edits_in(span))
+        - sum(view.is_mark(it) for it in versions_in(view, span))
         for span, view in deepest.values()
     )
