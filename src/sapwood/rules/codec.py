@@ -163,7 +163,9 @@ def with_data(
     if not isinstance(data, dict):
         raise UsageError(f"data must be a dict, not {type(data).__name__}", path="data")
     encoded = encode_json(data, "data")
-    last = batch[-1] if batch else _mark(id, new_id)
+    if id is not None:
+        check_name(id, "id")
+    last = batch[-1] if batch else _mark(new_id() if id is None else id, is_ours=id is None)
     size = len(last.body) + len(encoded)
     if size > max_bytes:
         raise MessageTooLargeError(
@@ -174,17 +176,20 @@ def with_data(
     return [*batch[:-1], replace(last, data=encoded)]
 
 
-def _mark(id: str | None, new_id: Callable[[], str]) -> Packed:
-    if id is not None:
-        check_name(id, "id")
+def mark_of(id: str, data: bytes) -> Packed:
+    """Return a mark that was made here, which has data that is stored already."""
+    return replace(_mark(id, is_ours=True), data=data)
+
+
+def _mark(id: str, *, is_ours: bool) -> Packed:
     return Packed(
-        id=new_id() if id is None else id,
+        id=id,
         role=MARK_ROLE,
         parts=[],
         metadata={},
         body=b"",
         tokens=0,
-        is_ours=id is None,
+        is_ours=is_ours,
     )
 
 

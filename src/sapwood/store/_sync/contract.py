@@ -9,9 +9,9 @@ owner whatever id it is given: what belongs to somebody else is not found.
 A session *sees* the messages that it wrote itself, on all its branches, and those on the path down
 to its fork point; ids are looked up among these only. A deleted message keeps its id and position:
 it may be a parent, a leaf, the tip, a fork point or an expected tip, but it is not found, shown or
-counted. So is a mark, a position that only has data; nor is it told by the change feed, and it is no
-activity. Children look through marks, and an expected tip is the tip, too, when only marks follow
-it.
+counted. So is a mark, a position that only has data; nor is it told by the change feed, and it is
+no activity. Children look through marks, and an expected tip is the tip, too, when only marks
+follow it.
 
 Sums: `context_tokens` counts what is visible at a leaf, pins and summaries included. That of a
 history is exact, and so is a record's for the session that was acted through, whatever others did

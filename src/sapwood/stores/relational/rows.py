@@ -18,6 +18,7 @@ from ...model import (
     EdgeKind,
     Message,
     Overlay,
+    Position,
     SessionRecord,
 )
 from ...rules.codec import Packed, decode_body, decode_json, digest
@@ -34,6 +35,8 @@ FeedCursor = tuple[int, ...]
 """The numbers after which a reader goes on; how many there are is a store's own."""
 
 PINS_KEY = "pins"
+MARK = "mark"
+"""The role that the row of a mark has, which has no body; a deleted message's row has none."""
 KEPT_AT_LEAST_US = 24 * 3600 * 1_000_000
 """How long a change is kept, whoever has seen it."""
 CHANGE_KINDS = {
@@ -46,7 +49,7 @@ CHANGE_KINDS = {
 # A message: pos, home, id, role, tokens, version, created_at, body; maybe more.
 POS, HOME, ID, ROLE, TOKENS, VERSION, CREATED_AT, BODY = range(8)
 # A session's record: id, tip, tip_id, fork, context, messages, version, created_at, active_at, then
-# the columns of its `Profile`, and `closed`. A context of None is to be worked out.
+# the columns of its `Profile`, `closed` and `data_at`. A context of None is to be worked out.
 CONTEXT_IN_RECORD, TITLE_IN_RECORD, TAGS_IN_RECORD = 4, 9, 11
 # An overlay: number, id, first, last, tokens, covered_tokens, created_by, created_at, metadata,
 # summary; maybe more.
@@ -80,6 +83,8 @@ class SessionRow(NamedTuple):
     """0 when it is known that nothing in the tree was changed after it was appended."""
     closed: int = 0
     """1 when it takes no messages, edits, overlays or checkouts."""
+    has_data: int = 0
+    """0 when it is known that there is no data in the tree."""
 
 
 def new_row(owner: int, id: str, home: int, now: int) -> SessionRow:
@@ -162,8 +167,11 @@ def message_of(row: Row, home: str | None) -> Message:
     )
 
 
-def written(batch: Sequence[Packed], session: str, first: int, now: int) -> list[Message]:
-    """Return new messages as they were written from a position on."""
+def written(
+    batch: Sequence[Packed], session: str, first: int, now: int, above: int = 0
+) -> list[Message]:
+    """Return new messages as they were written from a position on, after data at another one."""
+    held = public(above) if above else None
     segment, depth = str(first >> DEPTH_BITS), first & MAX_DEPTH
     return [
         Message(
@@ -178,8 +186,10 @@ def written(batch: Sequence[Packed], session: str, first: int, now: int) -> list
             tokens=it.tokens,
             version=1,
             created_us=said_at(it, now),
+            data_at=held if it.data is None else Position(segment, depth + index),
         )
         for index, it in enumerate(batch)
+        if not it.is_mark
     ]
 
 
@@ -266,6 +276,7 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         source,
         end_reason,
         closed,
+        data_at,
     ) = row
     if tip and tip_id is None:
         raise StoreCorruptError(f"the tip of session {id!r} is missing")
@@ -289,6 +300,7 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         version=version,
         created_us=created_at,
         active_us=active_at,
+        data_at=public(data_at) if data_at else None,
     )
 
 

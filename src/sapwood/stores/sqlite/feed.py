@@ -12,6 +12,7 @@ from ..relational._sync.feed import FeedStatements
 from ..relational.rows import (
     CHANGE_KINDS,
     KEPT_AT_LEAST_US,
+    MARK,
     FeedCursor,
     Row,
     SessionRow,
@@ -31,7 +32,8 @@ _RECORD = (
 _TOLD = (
     "SELECT m.id, m.pos, coalesce(h.id, s.id) AS name FROM message m"
     " LEFT JOIN session h ON h.home = m.home LEFT JOIN session s ON s.number = ?"
-    " WHERE m.pos BETWEEN ? AND ? AND name IS NOT NULL ORDER BY m.pos LIMIT ?"
+    " WHERE m.pos BETWEEN ? AND ? AND name IS NOT NULL"
+    f" AND (m.body IS NOT NULL OR m.role <> '{MARK}') ORDER BY m.pos LIMIT ?"
 )
 _AFTER = (
     "SELECT seq, owner, session, kind, first, last, at, name FROM change"

@@ -20,6 +20,7 @@ from ..relational.position import (
 )
 from ..relational.rows import (
     BODY,
+    MARK,
     POS,
     HasRoom,
     HomeNames,
@@ -32,6 +33,7 @@ from ..relational.rows import (
 from ..relational.walk import covering, inherited_follower, on_path, parent_pos
 from .checksum import checksum
 from .connection import Connection
+from .data import data_at
 from .feed import KIND_APPEND, KIND_DELETE, KIND_UPDATE, latest_seq, note_erasure, record_change
 from .lookup import id_at, missing_message
 from .rows import MESSAGE_COLUMNS, before_change, message_of, refuse_if_changed
@@ -44,7 +46,7 @@ until `finish_deletions` has done so."""
 
 _EXTENDABLE = (
     "SELECT s.number, s.owner, s.home, s.active_s, s.lead, t.pos, t.path_tokens, s.version,"
-    " s.created_at"
+    " s.created_at, s.has_data"
     " FROM owner o JOIN session s ON s.owner = o.number"
     f" JOIN message t ON t.pos BETWEEN s.tip AND s.tip | {MAX_DEPTH}"
     " WHERE o.name = ?1 AND s.id = ?2 AND s.grows AND NOT s.closed AND (s.fork = 0 OR ?3 IS NULL)"
@@ -85,7 +87,7 @@ _ENDS = "SELECT number, parent FROM segment WHERE home = ? ORDER BY number"
 _LAST = "SELECT max(pos) FROM message WHERE pos BETWEEN ? AND ?"
 _GAPS = (
     "SELECT m.pos, m.id, s.id FROM message m LEFT JOIN session s ON s.home = m.home"
-    " WHERE m.pos BETWEEN ? AND ? AND m.body IS NULL ORDER BY m.pos"
+    f" WHERE m.pos BETWEEN ? AND ? AND m.body IS NULL AND m.role <> '{MARK}' ORDER BY m.pos"
 )
 _FORWARDS = (
     f"SELECT {MESSAGE_COLUMNS} FROM message m"
@@ -105,7 +107,7 @@ def extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | N
     found = tx.first(_EXTENDABLE, (owner, session, None if it.is_ours else it.id))
     if found is None or found[5] & MAX_DEPTH == MAX_DEPTH:
         return None
-    number, owner_number, home, active_s, lead, tip, running, version, created = found
+    number, owner_number, home, active_s, lead, tip, running, version, created, has_data = found
     now, pos, tokens = tx.clock(), tip + 1, it.tokens
     said = now if it.created_us is None else it.created_us
     tx.run(_INSERT, _row(it, pos, home, running + tokens, said))
@@ -114,7 +116,7 @@ def extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | N
         tx.run(_KEEP_TIME, (pos, said, said // 1_000_000, number))
     context = None if lead is None else lead + running + tokens
     return Appended(
-        messages=written([it], session, pos, now),
+        messages=written([it], session, pos, now, data_at(tx, tip) if has_data else 0),
         written=1,
         tip=it.id,
         context_tokens=context,
@@ -138,11 +140,12 @@ def write_after(
         for at, it, tokens in zip(range(first, last + 1), batch, running[1:], strict=True)
     ]
     tx.insert_all(_INTO, _ROW, rows)
-    record_change(tx, row, KIND_APPEND, first, last, now)
     context = _context_after(tx, row, pos, tokens_before, running[-1])
-    messages = row.messages + len(batch)
-    said = said_at(batch[-1], now)
-    moved = row._replace(tip=last, context=context, messages=messages, active_at=said)
+    moved = row._replace(tip=last, context=context)
+    if not batch[-1].is_mark:
+        record_change(tx, row, KIND_APPEND, first, last, now)
+        messages, said = row.messages + len(batch), said_at(batch[-1], now)
+        moved = moved._replace(messages=messages, active_at=said)
     put_standing(tx, moved, grows=True)
     return first, context
 
@@ -164,14 +167,16 @@ def new_segment(tx: Connection, home: int, parent: int) -> int:
     place = unpack_place(parent)
     lineage = extend_lineage(place, tx.lineage(place.segment) if place else [])
     number: int = tx.value(
-        "INSERT INTO segment (home, parent, lineage) VALUES (?, ?, ?) RETURNING number",
-        (home, parent, pack_lineage(lineage)),
+        "INSERT INTO segment (home, parent, lineage, data_at) VALUES (?, ?, ?, ?) RETURNING number",
+        (home, parent, pack_lineage(lineage), data_at(tx, parent)),
     )
     return number
 
 
 def _row(it: Packed, pos: int, home: int, running: int, said: int) -> tuple[Any, ...]:
-    id, role, tokens, body = it.id, it.role, it.tokens, it.body
+    id, role, tokens, body = it.id, it.role, it.tokens, it.body or None
+    if body is None:
+        role = MARK
     kept = checksum((pos, home, id, role, tokens, 1, said, body))
     return pos, home, id, role, tokens, running, said, body, kept
 

@@ -44,7 +44,8 @@ _INSERT_PROFILE = (
 )
 _EMPTY = (
     "UPDATE session SET home = ?1, tree = ?1, tip = 0, grows = 0, fork = 0, lead = 0, apart = 0,"
-    " active_at = ?2, overlays = 0, edited = 0, version = version + 1 WHERE number = ?3"
+    " active_at = ?2, overlays = 0, edited = 0, has_data = 0, version = version + 1"
+    " WHERE number = ?3"
 )
 _OF_OWNER = f"SELECT {SESSION_COLUMNS} FROM standing s WHERE owner = ? LIMIT ?"
 # What sessions still see of homes that are gone; after a deletion, once the rest was swept.

@@ -139,7 +139,7 @@ def _is_message(state: LogState, place: Place) -> bool:
 
 
 async def data_above(logs: AsyncLogs, state: LogState, after: Place | None) -> Place | None:
-    """Return where the data stands that holds at a position; others' logs are looked at if needed."""
+    """Return where the data stands that holds at a position, maybe of another log."""
     if after is None:
         return None
     if log_of(after.segment) == state.log:

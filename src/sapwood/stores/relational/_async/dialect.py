@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....calls import AsyncAnswer
+from .data import AsyncDataStatements
 from .documents import AsyncDocumentStatements
 from .feed import AsyncFeedStatements
 from .fork import AsyncForkStatements
@@ -31,6 +32,7 @@ class AsyncDialect:
     lookup: AsyncLookupStatements[Any]
     sums: AsyncSumStatements[Any]
     messages: AsyncMessageStatements[Any]
+    data: AsyncDataStatements[Any]
     overlays: AsyncOverlayStatements[Any]
     sessions: AsyncSessionStatements[Any]
     listing: AsyncListingStatements[Any]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....calls import Answer
+from .data import DataStatements
 from .documents import DocumentStatements
 from .feed import FeedStatements
 from .fork import ForkStatements
@@ -33,6 +34,7 @@ class Dialect:
     lookup: LookupStatements[Any]
     sums: SumStatements[Any]
     messages: MessageStatements[Any]
+    data: DataStatements[Any]
     overlays: OverlayStatements[Any]
     sessions: SessionStatements[Any]
     listing: ListingStatements[Any]

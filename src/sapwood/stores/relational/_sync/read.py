@@ -12,6 +12,7 @@ from ....errors import StoreCorruptError
 from ....model import Entry, History, Message, Read, Summary
 from ....rules.tree import Cover, Place, Span, clip, gone_over, refuse_missing
 from ..rows import BODY, HomeNames, SessionRow
+from .data import entries_with_data_at
 from .documents import find_pins
 from .lookup import get_pos, get_session
 
@@ -31,7 +32,7 @@ def read_path(dialect: Dialect, owner: str, session: str, query: Read) -> Histor
     window.fill(dialect.sums.visible(shown, leaf))
     context = row.context if leaf == row.tip else None
     return History(
-        entries=window.entries,
+        entries=entries_with_data_at(dialect, row, window.entries),
         leaf=dialect.lookup.id_at(row, leaf),
         tip=dialect.lookup.id_at(row, row.tip),
         context_tokens=dialect.sums.context_at(row, leaf) if context is None else context,

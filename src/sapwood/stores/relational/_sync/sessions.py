@@ -24,13 +24,13 @@ from ....model import (
     Statistics,
     UpdatedSession,
 )
-from ....rules.append_plan import refuse_stale_tip
-from ....rules.codec import decode_json, encode_json
+from ....rules.codec import Packed, decode_json, encode_json, mark_of
 from ....rules.merge import merge_json
 from ...base.extras import Extras
 from ...base.refusals import bad_listing_cursor, no_session, refuse_stale_session, session_exists
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
 from ..statements import SubjectStatements, T
+from .data import data_at, own_data, refuse_other_tip
 from .extras import get_open_session, refuse_by_extras, write_extras
 from .fork import fork_session
 from .lookup import get_pos, get_session
@@ -266,8 +266,7 @@ class RelationalSessions:
     ) -> SessionRecord:
         """Move the tip."""
         row = get_open_session(self._dialect, owner, session, fences)
-        if expected_tip is not None:
-            refuse_stale_tip(self._dialect.lookup.id_at(row, row.tip), expected_tip)
+        refuse_other_tip(self._dialect, row, expected_tip)
         tip = get_pos(self._dialect, row, message)
         moved = row._replace(tip=tip, version=row.version + 1)
         context = self._dialect.sums.keep_context_at(moved, moved.tip)
@@ -302,12 +301,24 @@ class RelationalSessions:
         self._dialect.sweep.retire(row)
         self._statements.delete(row)
 
-    def clear(self, owner: str, session: str) -> SessionRecord:
-        """Retire a session's messages and go on under a new number."""
+    def clear(self, owner: str, session: str, mark: str | None) -> SessionRecord:
+        """Retire a session's messages and go on under a new number; with a mark, keep its data."""
         row = get_session(self._dialect, owner, session, Touches.CHANGES)
+        at = 0 if mark is None else data_at(self._dialect, row, row.tip)
+        kept = own_data(self._dialect, row, [at]) if at else {}
         self._dialect.sweep.retire(row)
         self._statements.empty(row)
+        if mark is not None and at:
+            self._keep(owner, session, mark_of(mark, kept[at]))
         return self._get(owner, session)
+
+    def _keep(self, owner: str, session: str, mark: Packed) -> None:
+        """Begin a session that was cleared with a mark."""
+        row = get_session(self._dialect, owner, session, Touches.CHANGES)
+        now = self._dialect.now()
+        pos, _ = self._dialect.messages.write_after(row, 0, [mark], now)
+        assert mark.data is not None
+        self._dialect.data.put(row, pos, 0, mark.data)
 
     def erase_owner(self, owner: str) -> None:
         """Delete all that an owner still has; whoever creates a session meanwhile waits."""
