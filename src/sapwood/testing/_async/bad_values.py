@@ -16,6 +16,7 @@ from ...model import (
     NewMessage,
     NewOverlay,
     NewSession,
+    Position,
     Read,
     SessionPatch,
     SessionQuery,
@@ -48,6 +49,8 @@ def _json_places(value: Any) -> dict[str, AsyncCall]:
         message = NewMessage(role="user", parts=[part])
         places[f"part {n}"] = _appending([say("x"), message])
     places["metadata"] = lambda s, o, i: s.append(o, i, [say("x", metadata={"v": value})])
+    places["data"] = lambda s, o, i: s.append(o, i, [say("x")], data={"v": value})
+    places["a mark's data"] = lambda s, o, i: s.append(o, i, [], data={"v": value})
     places["update"] = lambda s, o, i: s.update_message(o, i, say("m1", metadata={"v": value}))
     places["attributes"] = lambda s, o, i: s.update_session(
         o, i, SessionPatch(attributes={"v": value})
@@ -209,6 +212,24 @@ WRONG_CALLS: dict[str, AsyncCall] = {
         o, n, SessionPatch(attributes={}, merge={})
     ),
     "a merge that is a list": lambda s, o, n: s.update_session(o, n, SessionPatch(merge=_any([]))),
+    "data that is a list": lambda s, o, n: s.append(o, n, [say("x")], data=_any([])),
+    "a mark's data that is text": lambda s, o, n: s.append(o, n, [], data=_any("x")),
+    "a mark whose id is a number": lambda s, o, n: s.append(o, n, [], data={}, id=_any(7)),
+    "a mark without an id": lambda s, o, n: s.append(o, n, [], data={}, id=""),
+    "a mark's id for a message": lambda s, o, n: s.append(o, n, [say("x")], data={}, id="k"),
+    "a mark without data": lambda s, o, n: s.append(o, n, [], id="k"),
+    "a mark of a dict": lambda s, o, n: s.append(o, n, _any({}), data={}),
+    "a mark of nothing": lambda s, o, n: s.append(o, n, _any(None), data={}),
+    "expected data as text": lambda s, o, n: s.append(o, n, [say("x")], expected_data=_any("k")),
+    "expected data at depth 0": lambda s, o, n: s.append(
+        o, n, [say("x")], expected_data=Position("1", 0)
+    ),
+    "keeping data as a number": lambda s, o, n: s.clear_session(o, n, keep_data=_any(1)),
+    "data at what is no position": lambda s, o, n: s.read_data(o, n, _any("m1")),
+    "data at a position of numbers": lambda s, o, n: s.read_data(o, n, Position(_any(1), 1)),
+    "a chain of 0": lambda s, o, n: s.list_data(o, n, Position("1", 1), limit=0),
+    "a field that is bytes": lambda s, o, n: s.erase_data(o, n, _any(b"x")),
+    "a field with a surrogate": lambda s, o, n: s.erase_data(o, n, SURROGATE),
     "a feed of 0": lambda s, o, n: s.changes(o, limit=0),
     "a cursor that is a number": lambda s, o, n: s.changes(o, after=_any(0)),
 }

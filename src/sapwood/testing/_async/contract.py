@@ -9,6 +9,7 @@ from .bad_values import AsyncBadValueContract
 from .batches import AsyncBatchContract
 from .closed import AsyncClosedContract, AsyncExtraContract
 from .concurrency import AsyncConcurrencyContract
+from .data import AsyncDataContract, AsyncMarkContract, AsyncUndeclaredDataContract
 from .deletion import AsyncClearContract, AsyncSessionDeletionContract
 from .documents import AsyncDocumentContract
 from .durability import AsyncDurableContract
@@ -66,6 +67,9 @@ class AsyncStoreContract(
     AsyncFenceContract,
     AsyncClosedContract,
     AsyncExtraContract,
+    AsyncDataContract,
+    AsyncMarkContract,
+    AsyncUndeclaredDataContract,
     AsyncEdgeContract,
     AsyncSearchContract,
     AsyncSummarySearchContract,

@@ -11,6 +11,7 @@ from .bad_values import BadValueContract
 from .batches import BatchContract
 from .closed import ClosedContract, ExtraContract
 from .concurrency import ConcurrencyContract
+from .data import DataContract, MarkContract, UndeclaredDataContract
 from .deletion import ClearContract, SessionDeletionContract
 from .documents import DocumentContract
 from .durability import DurableContract
@@ -68,6 +69,9 @@ class StoreContract(
     FenceContract,
     ClosedContract,
     ExtraContract,
+    DataContract,
+    MarkContract,
+    UndeclaredDataContract,
     EdgeContract,
     SearchContract,
     SummarySearchContract,

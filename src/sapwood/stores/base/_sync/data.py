@@ -57,9 +57,10 @@ class BaseData(DataCalls):
             raise UsageError("id names a mark, which has data and no message", path="id")
         if data is None:
             return pack_all(messages, self._new_id, self.max_message_bytes)
-        self._refuse_data()
         most = self.max_message_bytes
         # Only what is a list, and empty, is a mark.
         is_mark = isinstance(messages, Sequence) and not messages
         batch = [] if is_mark else pack_all(messages, self._new_id, most)
-        return with_data(batch, data, id, self._new_id, most)
+        whole = with_data(batch, data, id, self._new_id, most)
+        self._refuse_data()
+        return whole
