@@ -581,5 +581,5 @@ class MarkContract(DataBase):
         grow(store, "m1")
         empty: list[NewMessage] = []
         for options in ({}, {"id": "k"}, {"expected_data": ROOT}):
-            with pytest.raises(ValueError, match="message|mark"):
+            with pytest.raises(ValueError, match=r"message|mark"):
                 store.append(ADA, "s", empty, **options)

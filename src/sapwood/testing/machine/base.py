@@ -16,6 +16,7 @@ from ...model import (
     Search,
     SessionRecord,
 )
+from ...store import Capability
 from ..clock import ManualClock
 from ..counts import COUNTS
 from ..makers import ADA
@@ -80,6 +81,7 @@ class MachineBase(RuleBasedStateMachine):
             return None
         given = self.driver.call(method, ADA, *args, **options)
         if isinstance(given, SessionRecord) and isinstance(expected, Session):
+            self.oracle.adopt(expected, given.tip)
             Comparison(self.places, expected).record(given)
         return expected, given
 
@@ -114,6 +116,9 @@ class MachineBase(RuleBasedStateMachine):
         (nodes, written), appended = done
         found = self.oracle.sessions[session]
         assert (appended.written, appended.tip) == (written, name(found.tip))
+        if options.get("data") is not None:
+            Comparison(self.places, found).place(nodes[-1], appended.data_at)
+        nodes = [node for node in nodes if not node.mark]
         assert [message.id for message in appended.messages] == [node.id for node in nodes]
         record = self.driver.call("find_session", ADA, session)
         assert appended.context_tokens in (None, record.context_tokens)
@@ -155,12 +160,25 @@ class MachineBase(RuleBasedStateMachine):
         for leaf in session.leaves():
             compare.gaps(leaf, self.driver.call("list_gaps", ADA, session.id, leaf.id))
         self._compare_documents(session)
+        if self.keeps_data:
+            self._compare_data(session)
         compare.overlays(self.driver.call("list_overlays", ADA, session.id))
         ids = self.draws.ids[-40:]
         compare.found(ids, self.driver.call("find_messages", ADA, session.id, ids))
         for node in [None, *session.seen()[-6:]]:
             children = self.driver.call("list_children", ADA, session.id, name(node))
             compare.messages(session.children(node), children)
+
+    @property
+    def keeps_data(self) -> bool:
+        """Whether the store declares DATA."""
+        return Capability.DATA in self.driver.store.capabilities
+
+    def _compare_data(self, session: Session) -> None:
+        for node in {session.tip, *session.seen()[-3:]}:
+            if node is not None and node.position is not None:
+                found = self.driver.call("list_data", ADA, session.id, node.position, limit=1_000)
+                Comparison(self.places, session).data(node, found)
 
     def _compare_documents(self, session: Session) -> None:
         given = self.driver.call("list_documents", ADA, session=session.id)

@@ -97,7 +97,7 @@ class StoreMachine(UnitMachine):
         )
         if done is not None:
             expected, deleted = done
-            assert (deleted.ids, deleted.quoting_overlays) == expected
+            assert (deleted.ids, deleted.quoting_overlays, deleted.data) == expected
 
     @rule(data=st.data(), with_snapshot=st.booleans())
     def add_overlay(self, data: st.DataObject, with_snapshot: bool) -> None:
@@ -152,12 +152,28 @@ class StoreMachine(UnitMachine):
             self.retired += 1
 
     @precondition(lambda self: len(self.oracle.sessions) > 2)
-    @rule(data=st.data())
-    def clear_session(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), keep=st.booleans())
+    def clear_session(self, data: st.DataObject, keep: bool) -> None:
         session = self.draws.session(data)
         self.snapshots.pop(session, None)
-        if self.do("clear_session", session, expect=lambda: self.oracle.clear(session)):
+        keep = keep and self.keeps_data
+        if self.do(
+            "clear_session",
+            session,
+            keep_data=keep,
+            expect=lambda: self.oracle.clear(session, keep, self.clock()),
+        ):
             self.retired += 1
+
+    @precondition(lambda self: self.keeps_data)
+    @rule(data=st.data(), field=st.sampled_from(["n", "x", "none"]))
+    def erase_data(self, data: st.DataObject, field: str) -> None:
+        session = self.draws.session(data)
+        done = self.do(
+            "erase_data", session, field, expect=lambda: self.oracle.erase_data(session, field)
+        )
+        if done is not None:
+            assert done[0] == done[1]
 
     @rule()
     def finish_deletions(self) -> None:

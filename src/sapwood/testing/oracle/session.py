@@ -92,8 +92,14 @@ class Session:
         return next((node for node in self.seen() if node.id == id), None)
 
     def children(self, parent: Node | None) -> list[Node]:
-        """Return the live nodes that it sees right after one."""
-        return [node for node in self.seen() if node.parent is parent and not node.deleted]
+        """Return the live nodes that it sees right after one, or after marks that follow it."""
+        found: list[Node] = []
+        for node in self.seen():
+            if node.parent is parent and node.mark:
+                found += self.children(node)
+            elif node.parent is parent and not node.deleted:
+                found.append(node)
+        return found
 
     def leaves(self) -> list[Node]:
         """Return the nodes that nothing it sees follows."""
