@@ -17,7 +17,7 @@ from ..errors import (
     SapwoodError,
     StaleVersionError,
 )
-from ..model import Edge, NewMessage, Root, SessionPatch, SessionRecord
+from ..model import Edge, Root, SessionPatch, SessionRecord
 from ..store import Store
 from .file_check import ImportPlan, SessionPlan, check_file
 from .import_marks import drop_mark, mark_of, put_mark
@@ -26,12 +26,13 @@ from .lines import (
     CHUNK_BYTES,
     DocumentLine,
     GapLine,
+    MarkLine,
     MessageLine,
     OverlayLine,
     PlaceLine,
+    Run,
     SessionLine,
     UsageLine,
-    count_messages,
     is_for_a_gap,
     iter_lines,
     new_session,
@@ -125,7 +126,7 @@ class _FileImport:
 
     def take(self, line: object, size: int) -> None:
         """Write a line, or keep it for the next batch."""
-        if isinstance(line, MessageLine | GapLine):
+        if isinstance(line, MessageLine | GapLine | MarkLine):
             self._batch.append(line)
             self._size += size
             if len(self._batch) >= CHUNK or self._size >= CHUNK_BYTES:
@@ -230,8 +231,8 @@ class _FileImport:
         name = self._session.id
         if name not in self.done.created:
             self.done.skipped += sum(isinstance(it, MessageLine) for it in batch if it.id in known)
-        for parent, run in runs_of(line for line in batch if line.id not in known):
-            self._append(run, parent)
+        for run in runs_of(line for line in batch if line.id not in known):
+            self._append(run)
         # They were appended by this run, or by one that was cut off.
         found = self._session.find([it.id for it in batch if isinstance(it, GapLine)]).values()
         gaps = [it.id for it in found if it.home == name and is_for_a_gap(it)]
@@ -242,9 +243,12 @@ class _FileImport:
     def _known(self, batch: list[PlaceLine]) -> set[str]:
         known = {*self._session.find([line.id for line in batch])}
         gaps = [it.id for it in batch if isinstance(it, GapLine) and it.id not in known]
-        return known | {id for id in gaps if self._session.is_deleted(id)}
+        marks = {
+            it.id for it in batch if isinstance(it, MarkLine) and self._session.find_data(it.id)
+        }
+        return known | marks | {id for id in gaps if self._session.is_deleted(id)}
 
-    def _append(self, run: list[NewMessage], parent: str | None) -> None:
+    def _append(self, run: Run) -> None:
         assert self._writer is not None
         assert self._line is not None
         record = self._writer.look()
@@ -252,7 +256,7 @@ class _FileImport:
             # The tip is about to be moved: after a kill, the next run knows where it was.
             self._mark(self._line, record)
             self._marked = record.tip
-        self.done.written += count_messages(run, self._writer.append(run, parent))
+        self.done.written += run.count(self._writer.append(run))
 
     def _end_session(self) -> None:
         """Put the tip where the file has it, unless the session went on here by itself."""

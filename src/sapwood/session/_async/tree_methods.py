@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import msgspec
 
 from ...errors import NotFoundError, StaleTipError, UsageError
-from ...model import ROOT, History, Leaf, Message, Read, Root, SessionRecord
+from ...model import ROOT, History, Leaf, Message, Position, Read, Root, SessionRecord
 from ...rules import check
 from ...rules.append_plan import refuse_stale_tip
 from ...rules.turns import is_said_by_user, place_before_last_turns, turn_starts
@@ -75,9 +76,9 @@ class AsyncTreeMethods(AsyncSessionBase):
         appended meanwhile.
         """
         tip = (await self._stored.record()).tip
-        asked = await _question_before(self._stored, tip, None if answer is None else id_of(answer))
-        await self.checkout(asked, expected_tip=tip)
-        return asked
+        found = await _question_before(self._stored, tip, None if answer is None else id_of(answer))
+        await self.checkout(found.place, expected_tip=tip)
+        return found.asked
 
     async def edit(
         self, message: MessageRef, content: Content, *, id: str | None = None
@@ -148,17 +149,28 @@ class AsyncTreeMethods(AsyncSessionBase):
         return record
 
 
+class _Question(NamedTuple):
+    """A user's message, and the place that another answer follows: a mark may be in between."""
+
+    asked: Message
+    place: PlaceRef
+
+
 async def _question_before(
     stored: AsyncStoredSession, tip: str | Root, answer: str | None
-) -> Message:
+) -> _Question:
     """Return the last user message before an answer, or on the path to the tip."""
     leaf, before = _name(tip) if answer is None else answer, None
+    below: Message | None = None
     while leaf is not None:
         query = Read(leaf=leaf, overlays=False, limit=PAGE, before=before, backwards=True)
         history = await _read_from(stored, tip, query)
         for message in reversed(history.messages_only):
             if message.id != answer and is_said_by_user(message):
-                return message
+                if history.data_at is None or below is None:
+                    return _Question(message, message)
+                return _Question(message, await _place_above(stored, below.id, below.depth))
+            below = message
         if not history.more:
             break
         before = history.entries[0].depth
@@ -186,13 +198,25 @@ async def _place_above(stored: AsyncStoredSession, id: str, depth: int) -> str |
     if depth == 1:
         return ROOT
     query = Read(leaf=id, overlays=False, after=depth - 2, before=depth)
-    above = (await stored.read(query)).messages_only
-    if above:
-        return above[0].id
+    history = await stored.read(query)
+    if history.messages_only:
+        return history.messages_only[0].id
+    mark = await _mark_at(stored, history.data_at, depth - 1)
+    if mark is not None:
+        return mark
     return (await stored.store.list_gaps(stored.owner, stored.id, id, after=depth - 2))[0].id
 
 
-async def _place_before(stored: AsyncStoredSession, tip: str, turns: int) -> Message | Root:
+async def _mark_at(stored: AsyncStoredSession, at: Position | None, depth: int) -> str | None:
+    """Return the id of what has data at a depth, where a message or a gap is not looked for."""
+    if at is None or at.depth < depth:
+        return None
+    # What is asked for may have data itself.
+    versions = await stored.store.list_data(stored.owner, stored.id, at, limit=2)
+    return next((it.id for it in versions if it.position.depth == depth), None)
+
+
+async def _place_before(stored: AsyncStoredSession, tip: str, turns: int) -> PlaceRef:
     limit = PAGE
     while True:
         query = Read(leaf=tip, overlays=False, limit=limit, backwards=True)
@@ -200,6 +224,10 @@ async def _place_before(stored: AsyncStoredSession, tip: str, turns: int) -> Mes
         # The first turn of a window that was cut off may have begun above it.
         if not history.more or len(turn_starts(history.messages_only)) > turns:
             index = place_before_last_turns(history.messages_only, turns)
+            if history.data_at is not None:
+                # What a mark set since stays with the turn before, and is not undone with this one.
+                first = history.messages_only[0 if index is None else index + 1]
+                return await _place_above(stored, first.id, first.depth)
             return ROOT if index is None else history.messages_only[index]
         limit *= 4
 

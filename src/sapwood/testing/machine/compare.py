@@ -139,6 +139,7 @@ class Comparison:
         assert (history.leaf, history.tip) == (name(leaf), name(self._session.tip))
         assert history.context_tokens == self._session.context_tokens(leaf)
         assert not history.more
+        self.place(data_node(leaf), history.data_at)
 
     def leaves(self, leaves: Sequence[Leaf]) -> None:
         """Compare the ends of the branches."""

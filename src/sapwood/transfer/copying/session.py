@@ -14,10 +14,10 @@ from ..import_marks import ImportMark, drop_mark, find_mark, mark_of, put_mark
 from ..lines import (
     CHUNK,
     GapLine,
+    MarkLine,
     MessageLine,
     PlaceLine,
     SessionLine,
-    count_messages,
     is_for_a_gap,
     new_place,
     new_session,
@@ -250,13 +250,15 @@ class SessionUpdater:
     def _follow_messages(self, chunk: list[PlaceLine]) -> None:
         """Append a run of each other's children at a time, and edit what was edited."""
         found = self._stored.find([line.id for line in chunk])
-        for parent, run in runs_of(line for line in chunk if not self._is_there(line, found)):
-            done = self._store.append(self._owner, self._name, run, parent=parent or ROOT)
-            self.written += count_messages(run, done.written)
+        for run in runs_of(line for line in chunk if not self._is_there(line, found)):
+            done = run.append_to(self._store, self._owner, self._name)
+            self.written += run.count(done.written)
 
     def _is_there(self, line: PlaceLine, found: MessagesById) -> bool:
         """Whether a line's place is there; what is there follows the line."""
         message = found.get(line.id)
+        if isinstance(line, MarkLine):
+            return self._stored.find_data(line.id) is not None
         if isinstance(line, GapLine):
             return self._is_gap_there(line, message)
         if message is None:
@@ -277,7 +279,7 @@ class SessionUpdater:
             self._update(line)
         return message is not None
 
-    def _update(self, line: PlaceLine) -> None:
+    def _update(self, line: MessageLine | GapLine) -> None:
         # An update keeps the time.
         changed = msgspec.structs.replace(new_place(line), created_us=None)
         self._store.update_message(self._owner, self._name, changed)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from ....errors import StoreCorruptError
 from ....model import Entry, History, Message, Read, Summary
 from ....rules.tree import Cover, Place, Span, clip, gone_over, refuse_missing
+from ..position import public
 from ..rows import BODY, HomeNames, SessionRow
-from .data import entries_with_data_at
+from .data import data_at, entries_with_data_at
 from .documents import find_pins
 from .lookup import get_pos, get_session
 
@@ -29,6 +30,7 @@ async def read_path(dialect: AsyncDialect, owner: str, session: str, query: Read
     shown = row if query.overlays else row._replace(overlays=0)
     await window.fill(await dialect.sums.visible(shown, leaf))
     context = row.context if leaf == row.tip else None
+    held = await data_at(dialect, row, leaf)
     return History(
         entries=await entries_with_data_at(dialect, row, window.entries),
         leaf=await dialect.lookup.id_at(row, leaf),
@@ -37,6 +39,7 @@ async def read_path(dialect: AsyncDialect, owner: str, session: str, query: Read
         more=window.more,
         bytes=window.bytes,
         snapshot=str(await dialect.messages.snapshot(row)),
+        data_at=public(held) if held else None,
     )
 
 
