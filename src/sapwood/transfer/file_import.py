@@ -243,10 +243,9 @@ class _FileImport:
     def _known(self, batch: list[PlaceLine]) -> set[str]:
         known = {*self._session.find([line.id for line in batch])}
         gaps = [it.id for it in batch if isinstance(it, GapLine) and it.id not in known]
-        marks = {
-            it.id for it in batch if isinstance(it, MarkLine) and self._session.find_data(it.id)
-        }
-        return known | marks | {id for id in gaps if self._session.is_deleted(id)}
+        marks = [it.id for it in batch if isinstance(it, MarkLine)]
+        known |= {id for id in marks if self._session.find_data(id) is not None}
+        return known | {id for id in gaps if self._session.is_deleted(id)}
 
     def _append(self, run: Run) -> None:
         assert self._writer is not None
