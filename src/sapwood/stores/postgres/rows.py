@@ -16,12 +16,15 @@ OVERLAY_COLUMNS = (
 # What a `SessionRow` has of `ends`, `running` and `edited` is not kept here: 0, 0 and 1 say so.
 SESSION_COLUMNS = (
     "s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages, s.overlays,"
-    " s.version, s.created_at, s.active_at, s.active_s, 0, 0, 1, s.closed"
+    " s.version, s.created_at, s.active_at, s.active_s, 0, 0, 1, s.closed,"
+    " EXISTS (SELECT 1 FROM {s}.data x WHERE x.tree = s.tree)"
 )
 RECORD_COLUMNS = (
     "s.id, s.tip, t.id, s.fork, s.context, s.messages, s.version, s.created_at, s.active_at,"
     " p.title, p.state, p.tags, p.budget, p.parent_kind, p.parent, p.attributes,"
-    " p.model, p.source, p.end_reason, s.closed"
+    " p.model, p.source, p.end_reason, s.closed,"
+    " CASE WHEN EXISTS (SELECT 1 FROM {s}.data x WHERE x.tree = s.tree)"
+    " THEN {s}.data_at(s.tree, s.tip) ELSE 0 END"
 )
 RECORD_TABLES = (
     "{s}.session s JOIN {s}.profile p ON p.tree = s.tree AND p.session = s.number"

@@ -119,7 +119,7 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     given = {key: it.encode() if isinstance(it, str) else it for key, it in values.items()}
     tx.direct(_write, len(ranges)).run(tx.conn, given)
     figures = (new.id, at.pos, _name(at.id), at.pos, context, 0, 1, now, now)
-    return SqlSessionStatements(tx).record_of((*figures, *profile, 0), context)
+    return SqlSessionStatements(tx).record_of((*figures, *profile, 0, 0), context)
 
 
 def _find(

@@ -28,7 +28,8 @@ _ID_AT = select_by("message", "tree", "pos", of=["id"])
 def session_columns(t: Tables) -> list[Any]:
     """Return the columns of a `SessionRow`; whether its tree was edited is not kept here."""
     s = t.session.c
-    return [literal_column("1") if key == "edited" else s[key] for key in SessionRow._fields]
+    fixed = {"edited": literal_column("1"), "has_data": literal_column("0")}
+    return [fixed[key] if key in fixed else s[key] for key in SessionRow._fields]
 
 
 def message_columns(m: Any) -> list[Any]:
@@ -55,6 +56,7 @@ def records(t: Tables, *more: Any) -> Any:
         *(s.c[key] for key in keys),
         *(p.c[key] for key in Profile._fields),
         s.c.closed,
+        literal_column("0").label("data_at"),
     ]
     joined = s.join(p, p.c.session == s.c.number).outerjoin(
         tip, (tip.c.tree == s.c.tree) & (tip.c.pos == s.c.tip)

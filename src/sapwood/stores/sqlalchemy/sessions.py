@@ -69,7 +69,7 @@ class SqlSessionStatements(SessionStatements[Tx]):
         self._tx.session_name = id
         row = new_row(number, id, self._tx.add("home"), now)
         values = row._asdict() | {"key": key_of(owner, id)}
-        del values["number"], values["edited"]
+        del values["number"], values["edited"], values["has_data"]
         row = row._replace(number=self._tx.add("session", **values))
         self._tx.add("profile", session=row.number, **profile._asdict())
         return row

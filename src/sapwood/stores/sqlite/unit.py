@@ -67,7 +67,7 @@ class SqliteUnit(RelationalUnit):
             lookup=SqliteLookupStatements(tx),
             sums=SqliteSumStatements(tx),
             messages=SqliteMessageStatements(tx),
-            data=SqliteDataStatements(tx),
+            data_statements=SqliteDataStatements(tx),
             overlays=SqliteOverlayStatements(tx),
             sessions=SqliteSessionStatements(tx),
             listing=SqliteListingStatements(tx),

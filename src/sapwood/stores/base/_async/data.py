@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....errors import UnsupportedOperationError, UsageError
+from ....errors import UsageError
 from ....model import DataVersion, NewMessage, Position
 from ....rules import check
 from ....rules.codec import Packed, pack_all, with_data
 from ....store._async.data import AsyncDataCalls
 from ....store.capability import Capability
+from .no_data import no_data
 from .runner import AsyncRunner
 
 MOST_VERSIONS = 10_000
@@ -47,7 +48,7 @@ class AsyncBaseData(AsyncDataCalls):
 
     def _refuse_data(self) -> None:
         if Capability.DATA not in self.capabilities:
-            raise UnsupportedOperationError("this store keeps no data at positions: use another")
+            raise no_data()
 
     def _batch(
         self, messages: Sequence[NewMessage], data: dict[str, Any] | None, id: str | None

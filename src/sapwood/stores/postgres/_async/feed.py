@@ -43,6 +43,7 @@ _EXPAND = (
     " LEFT JOIN {s}.session h ON h.tree = m.tree AND h.home = m.home"
     " LEFT JOIN {s}.directory s ON s.number = %s"
     " WHERE m.tree = %s AND m.pos BETWEEN %s AND %s AND coalesce(h.id, s.id) IS NOT NULL"
+    " AND (m.body IS NOT NULL OR m.role <> 'mark')"
     " ORDER BY m.pos LIMIT %s"
 )
 _TRIM = (

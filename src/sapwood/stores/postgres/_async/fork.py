@@ -15,6 +15,7 @@ from ...relational.position import DEPTH_BITS, MAX_DEPTH
 from ...relational.rows import CONTEXT_IN_RECORD, Row, SessionRow, pinned_ids
 from ..rows import OVERLAY_COLUMNS, RECORD_COLUMNS, SESSION_COLUMNS
 from ..words import home_word
+from .data import copy_data
 from .sessions import AsyncPostgresSessionStatements
 from .sums import covering
 from .tx import AsyncTx
@@ -213,6 +214,8 @@ class AsyncPostgresForkStatements(AsyncForkStatements):
             "marks": [home_word(fork.home)],
         }
         await self._tx.run(_COPY_MESSAGES, args)
+        if source.has_data:
+            await copy_data(self._tx, fork, base, source, pos)
         place = (fork.owner, fork.number, fork.tree, base + 1, base | (pos & MAX_DEPTH))
         await self._tx.run(_CHANGE, (*place, await self._tx.now()))
         return CopiedPath(base, await self._tx.value(_LIVE, (fork.tree,)))

@@ -56,7 +56,7 @@ _GAPS = (
     "SELECT m.pos, m.id, h.id FROM {s}.visible(%(tree)s, NULL, %(leaf)s) v"
     " CROSS JOIN LATERAL (SELECT m.* FROM {s}.message m WHERE m.tree = %(tree)s AND m.pos BETWEEN"
     " greatest(v.first, (v.first >> 24 << 24) + %(after)s + 1) AND v.last"
-    " AND m.body IS NULL OFFSET 0) m"
+    " AND m.body IS NULL AND m.role <> 'mark' OFFSET 0) m"
     " LEFT JOIN {s}.session h ON h.tree = m.tree AND h.home = m.home"
     " ORDER BY m.pos & 16777215"
 )
@@ -85,6 +85,7 @@ _PARENTS = (
 )
 _ON_PATH = "SELECT u.pos FROM unnest(%s::bigint[]) u(pos) WHERE {s}.is_on_path(%s, u.pos, %s)"
 _WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, %s, {NEW_COLUMN_TYPES})"
+_WRITE_MARK = "SELECT {s}.write_mark(%s, %s, %s, %s, %s)"
 _RANGES = (
     "SELECT pos, home, id, role, tokens, version, created_at, body"
     " FROM {s}.in_ranges(%s, %s::bigint[], %s::bigint[], %s, %s::bigint)"
@@ -177,6 +178,9 @@ class AsyncPostgresMessageStatements(AsyncMessageStatements[AsyncTx]):
     async def write_after(
         self, session: SessionRow, pos: int, batch: Sequence[Packed], now: int
     ) -> tuple[int, int | None]:
+        if batch[0].is_mark:
+            place = (session.tree, session.number, pos, now, batch[0].id)
+            return await self._tx.value(_WRITE_MARK, place), None
         args = (session.tree, session.number, pos, now, *new_columns(batch))
         return await self._tx.value(_WRITE, args), None
 

@@ -17,6 +17,7 @@ from ...relational.position import DEPTH_BITS, MAX_DEPTH
 from ...relational.rows import CONTEXT_IN_RECORD, Row, SessionRow, pinned_ids
 from ..rows import OVERLAY_COLUMNS, RECORD_COLUMNS, SESSION_COLUMNS
 from ..words import home_word
+from .data import copy_data
 from .sessions import PostgresSessionStatements
 from .sums import covering
 from .tx import Tx
@@ -211,6 +212,8 @@ class PostgresForkStatements(ForkStatements):
             "marks": [home_word(fork.home)],
         }
         self._tx.run(_COPY_MESSAGES, args)
+        if source.has_data:
+            copy_data(self._tx, fork, base, source, pos)
         place = (fork.owner, fork.number, fork.tree, base + 1, base | (pos & MAX_DEPTH))
         self._tx.run(_CHANGE, (*place, self._tx.now()))
         return CopiedPath(base, self._tx.value(_LIVE, (fork.tree,)))

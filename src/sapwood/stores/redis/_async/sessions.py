@@ -157,7 +157,7 @@ class AsyncRedisSessions(AsyncRedisWork):
             self._context, owner, session, expected_version=expected_version
         )
 
-    async def clear(self, owner: str, session: str) -> SessionRecord:
+    async def clear(self, owner: str, session: str, mark: str | None) -> SessionRecord:
         """Retire a session's messages and go on under a new number."""
         row = await deletion.clear_session(self._context, owner, session)
         return await self._context.record(owner, row)

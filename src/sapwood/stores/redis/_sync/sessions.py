@@ -155,7 +155,7 @@ class RedisSessions(RedisWork):
         """Delete a session; its messages are swept after that."""
         deletion.delete_session(self._context, owner, session, expected_version=expected_version)
 
-    def clear(self, owner: str, session: str) -> SessionRecord:
+    def clear(self, owner: str, session: str, mark: str | None) -> SessionRecord:
         """Retire a session's messages and go on under a new number."""
         row = deletion.clear_session(self._context, owner, session)
         return self._context.record(owner, row)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....calls import AsyncAnswer
+from ...base._async.no_data import no_data
 from .data import AsyncDataStatements
 from .documents import AsyncDocumentStatements
 from .feed import AsyncFeedStatements
@@ -32,7 +33,6 @@ class AsyncDialect:
     lookup: AsyncLookupStatements[Any]
     sums: AsyncSumStatements[Any]
     messages: AsyncMessageStatements[Any]
-    data: AsyncDataStatements[Any]
     overlays: AsyncOverlayStatements[Any]
     sessions: AsyncSessionStatements[Any]
     listing: AsyncListingStatements[Any]
@@ -41,3 +41,12 @@ class AsyncDialect:
     feed: AsyncFeedStatements[Any]
     documents: AsyncDocumentStatements[Any]
     usage: AsyncUsageStatements[Any]
+    data_statements: AsyncDataStatements[Any] | None = None
+    """None where DATA is not declared; then no session's row says that there is any."""
+
+    @property
+    def data(self) -> AsyncDataStatements[Any]:
+        """The statements about data, in a store that has some."""
+        if self.data_statements is None:
+            raise no_data()
+        return self.data_statements
