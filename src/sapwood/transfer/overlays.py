@@ -138,7 +138,7 @@ class OverlayPutter:
 
     def _end(self, line: OverlayLine, id: str) -> MessageOrGap:
         found = self._session.find_named(id)
-        if found is None:
+        if found is None or isinstance(found, DataVersion):
             raise ConflictError(f"overlay {line.id!r} ends at {id!r}, which is not there")
         return found
 

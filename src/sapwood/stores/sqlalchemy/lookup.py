@@ -28,7 +28,7 @@ _ID_AT = select_by("message", "tree", "pos", of=["id"])
 def session_columns(t: Tables) -> list[Any]:
     """Return the columns of a `SessionRow`; whether its tree was edited is not kept here."""
     s = t.session.c
-    fixed = {"edited": literal_column("1"), "has_data": literal_column("0")}
+    fixed: dict[str, Any] = {"edited": literal_column("1"), "has_data": literal_column("0")}
     return [fixed[key] if key in fixed else s[key] for key in SessionRow._fields]
 
 
