@@ -117,6 +117,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("servers")
         if limit_s := _limit_s(item):
             item.add_marker(pytest.mark.timeout(limit_s))
+    # Begun last, what takes minutes would leave the other processes without work.
+    items.sort(key=lambda it: not _is_long(it))
     if not FULL:
         left = [it for it in items if not _is_usual(it)]
         config.hook.pytest_deselected(items=left)
@@ -131,6 +133,11 @@ def _limit_s(item: pytest.Item) -> int | None:
     if FULL or item.get_closest_marker("fault"):
         return LONG_S
     return LIMITS_S.get(item.path.relative_to(Path(__file__).parent).parts[0])
+
+
+def _is_long(item: pytest.Item) -> bool:
+    """Whether a test takes minutes in the full tier, as state machines do."""
+    return item.name == "runTest" or item.path.name == "test_endurance.py"
 
 
 def _knows_servers(item: pytest.Item) -> bool:

@@ -95,4 +95,4 @@ TestMachine = machine_for(
 TestAsyncMachine = machine_for(
     "memory with an index attached, async", partial(WithAnIndex, attached_async)
 ).TestCase
-on_a_server(TestMachine, TestAsyncMachine, full=10, steps=25)
+on_a_server(TestMachine, TestAsyncMachine, full=6, steps=25)

@@ -131,4 +131,4 @@ TestAsyncMachine = machine_for(
     "OpenSearch, async", partial(InIndices, AsyncOpenSearchStore)
 ).TestCase
 
-on_a_server(TestMachine, TestAsyncMachine, full=10, steps=25)
+on_a_server(TestMachine, TestAsyncMachine, full=6, steps=25)

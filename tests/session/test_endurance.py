@@ -23,7 +23,7 @@ from .conversations import Talk, Tree
 THRESHOLD = 600
 BATCHES, LIVES, STEPS = often(1, 4), often(2, 6), 40
 TURNS_BEFORE_A_COMPACTION = 2
-COMPACTIONS = often(250, 5_000)
+COMPACTIONS = often(250, 2_000)
 
 
 class Model:

@@ -25,7 +25,7 @@ from .messages import put_session
 from .overlays import put_in_force
 from .sums import context_at
 from .tables import Tables
-from .tx import Row, Tx, delete_by, select_by, update_by
+from .tx import ResultRow, Tx, delete_by, select_by, update_by
 
 MESSAGES_IN_A_PAGE = 500
 
@@ -155,7 +155,7 @@ def _wrong_sums(tx: Tx) -> Iterator[str]:
             running = kept
 
 
-def _segment_rows(tx: Tx, tree: int, segment: int) -> Iterator[Row]:
+def _segment_rows(tx: Tx, tree: int, segment: int) -> Iterator[ResultRow]:
     """Return position, id, running sum and tokens as first appended of a segment's messages."""
     low, high = segment << DEPTH_BITS, segment << DEPTH_BITS | MAX_DEPTH
     while rows := tx.rows(_sums_between, tree=tree, low=low, high=high):
@@ -164,7 +164,7 @@ def _segment_rows(tx: Tx, tree: int, segment: int) -> Iterator[Row]:
         low = rows[-1][0] + 1
 
 
-def _force_faults(tx: Tx) -> list[Row]:
+def _force_faults(tx: Tx) -> list[ResultRow]:
     """Return the session, overlay and true ends of what is in force at a wrong place."""
     return [
         (session, number, first, last)

@@ -18,7 +18,7 @@ from ..relational._sync.feed import NO_BOUND, FeedStatements
 from ..relational.rows import KEPT_AT_LEAST_US, FeedCursor, SessionRow, change_of, retirement
 from .lookup import find_owner
 from .tables import Tables
-from .tx import Row, Tx, delete_by, select_by, update_by
+from .tx import ResultRow, Tx, delete_by, select_by, update_by
 
 _READER = select_by("reader", "owner", "name", of=["seq"])
 _READERS = select_by("reader", "owner", of=["seq", "change"])
@@ -111,7 +111,7 @@ class SqlFeedStatements(FeedStatements[Tx]):
             self._tx.add("reader", owner=owner, name=reader, **values)
 
 
-def _change(row: Row) -> Change | None:
+def _change(row: ResultRow) -> Change | None:
     _, _, kind, pos, at, name, actor, id, home = row
     if kind == KIND_RETIRE:
         return retirement(name, at)

@@ -16,7 +16,7 @@ from .fast_fork import fork_at_once
 from .messages import new_segment
 from .overlays import SqlOverlayStatements, put_all_in_force
 from .tables import Tables
-from .tx import Row, Tx
+from .tx import ResultRow, Tx
 
 ROWS_IN_A_COPY = 200
 _COPIED = ("pos", "id", "role", "tokens", "version", "created_at", "digest", "body")
@@ -60,7 +60,7 @@ class SqlForkStatements(ForkStatements):
                 live += added
         return CopiedPath(base, live)
 
-    def overlays_on(self, source: SessionRow, pos: int) -> list[Row]:
+    def overlays_on(self, source: SessionRow, pos: int) -> list[ResultRow]:
         overlays = SqlOverlayStatements(self._tx).in_force(source)
         return ending_on_path(overlays, pos, self._tx.lineage)
 

@@ -14,7 +14,7 @@ from ..relational._sync.lookup import LookupStatements
 from ..relational.position import place_of, unpack_place
 from ..relational.rows import Profile, SeenMessage, SessionRow, Touches
 from .tables import Tables
-from .tx import ROWS_AT_ONCE, Row, Tx, select_by
+from .tx import ROWS_AT_ONCE, ResultRow, Tx, select_by
 
 LOCKING_TRIES = 10
 
@@ -105,7 +105,7 @@ def _locked(tx: Tx, key: bytes, tree: int) -> SessionRow | None:
     return row
 
 
-def _row(found: Row) -> SessionRow | None:
+def _row(found: ResultRow) -> SessionRow | None:
     return None if found is None else SessionRow._make(found)
 
 
@@ -168,7 +168,7 @@ def is_seen(tx: Tx, session: SessionRow, pos: int, home: int) -> bool:
     return is_on_path(place_of(pos), unpack_place(session.fork), tx.lineage)
 
 
-def rows_at(tx: Tx, tree: int, positions: Iterable[int]) -> dict[int, Row]:
+def rows_at(tx: Tx, tree: int, positions: Iterable[int]) -> dict[int, ResultRow]:
     """Return the rows of the messages at positions."""
     return {
         row[0]: row

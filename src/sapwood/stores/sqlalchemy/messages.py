@@ -37,7 +37,7 @@ from .lookup import id_at, in_parts, rows_at
 from .quick_read import NO_LIMIT, from_the_beginning, from_the_end, latest_edit, positions_in
 from .sums import context_at, is_edited, leave_to_sum, renew_context
 from .tables import Tables
-from .tx import Row, Tx, delete_by, select_by
+from .tx import ResultRow, Tx, delete_by, select_by
 
 RECENT_STEPS = 64
 """How many spans an append walks to know its context; beyond that it is worked out when asked,
@@ -144,7 +144,7 @@ class SqlMessageStatements(MessageStatements[Tx]):
     spans_at_once = 1
     may_have_landed = True
 
-    def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
+    def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, ResultRow]:
         return rows_at(self._tx, session.tree, positions)
 
     def home_names(self, session: SessionRow, homes: Collection[int]) -> HomeNames:
@@ -217,8 +217,8 @@ class SqlMessageStatements(MessageStatements[Tx]):
         first, last = whole_segment(segment)
         return int(self._tx.value(_last, tree=session.tree, low=first, high=last))
 
-    def gaps(self, session: SessionRow, leaf: int, after: int) -> list[Row]:
-        found: list[Row] = []
+    def gaps(self, session: SessionRow, leaf: int, after: int) -> list[ResultRow]:
+        found: list[ResultRow] = []
         for span in spans_after(after, unpack_place(leaf), self._tx.lineage):
             rows = self._tx.rows(_gaps, **_of(session, span))
             found += [(pos, id, self._tx.home_name(home)) for pos, home, id in rows]
@@ -232,7 +232,7 @@ class SqlMessageStatements(MessageStatements[Tx]):
         rows = self._contents(session, [it.pos for it in seen])
         return {pos: first_digest(*found) for pos, *found, _ in rows}
 
-    def _contents(self, session: SessionRow, positions: Sequence[int]) -> list[Row]:
+    def _contents(self, session: SessionRow, positions: Sequence[int]) -> list[ResultRow]:
         return [
             row
             for some in in_parts(positions)
@@ -264,7 +264,7 @@ class SqlMessageStatements(MessageStatements[Tx]):
         names: HomeNames,
     ) -> tuple[list[Message], int]:
         statement = from_the_end if backwards else from_the_beginning
-        rows: list[Row] = []
+        rows: list[ResultRow] = []
         for span in spans:
             room = NO_LIMIT if most is None else most - len(rows)
             rows += self._tx.rows(statement, **_of(session, span), most=room)

@@ -20,7 +20,7 @@ from ..relational.walk import ranges_between
 from .lookup import in_parts, overlay_columns
 from .sums import deltas_between, path_tokens
 from .tables import Tables
-from .tx import Row, Tx, delete_by, select_by
+from .tx import ResultRow, Tx, delete_by, select_by
 
 _BY_ID = select_by("overlay", "tree", "id", of=["number"])
 _OUT_OF_FORCE = delete_by("in_force", "session", "last", "overlay")
@@ -29,22 +29,22 @@ _OUT_OF_FORCE = delete_by("in_force", "session", "last", "overlay")
 class SqlOverlayStatements(OverlayStatements[Tx]):
     """Statements about overlays."""
 
-    def find(self, session: SessionRow, id: str) -> Row:
+    def find(self, session: SessionRow, id: str) -> ResultRow:
         return self._tx.row(_find, session=session.number, tree=session.tree, id=id)
 
-    def in_force(self, session: SessionRow) -> list[Row]:
+    def in_force(self, session: SessionRow) -> list[ResultRow]:
         return list(self._tx.rows(_in_force, session=session.number))
 
     def is_taken(self, session: SessionRow, id: str) -> bool:
         return self._tx.row(_BY_ID, tree=session.tree, id=id) is not None
 
-    def add(self, session: SessionRow, new: NewOverlayRow) -> Row:
+    def add(self, session: SessionRow, new: NewOverlayRow) -> ResultRow:
         values = new._asdict() | {"summary": new.summary.encode()}
         number = self._tx.add("overlay", tree=session.tree, **values)
         put_in_force(self._tx, session.number, new.first, new.last, number)
         return (number, *values.values())
 
-    def remove(self, session: SessionRow, found: Row) -> None:
+    def remove(self, session: SessionRow, found: ResultRow) -> None:
         number = found[OVERLAY_NUMBER]
         self._tx.run(
             _OUT_OF_FORCE, session=session.number, last=found[OVERLAY_LAST], overlay=number

@@ -38,7 +38,7 @@ from ..relational.rows import message_of
 from .direct import number
 from .lookup import key_of, message_columns
 from .tables import Tables
-from .tx import Row, Tx
+from .tx import ResultRow, Tx
 
 NO_LIMIT = 2**40
 
@@ -94,7 +94,7 @@ def read_quickly(tx: Tx, owner: str, session: str, query: Read) -> History | Non
     )
 
 
-def _rows(tx: Tx, owner: str, session: str, query: Read, most: int) -> list[Row]:
+def _rows(tx: Tx, owner: str, session: str, query: Read, most: int) -> list[ResultRow]:
     """Read so many rows of messages, deleted ones too, and the head."""
     asked = {
         "key": key_of(owner, session),
@@ -117,12 +117,12 @@ def _gone_over(query: Read, top: int, tip: int, stopped_at: int | None) -> tuple
     return (stopped_at, last) if query.backwards else (first, stopped_at)
 
 
-def _plain_values(row: Row) -> Sequence[Any]:
+def _plain_values(row: ResultRow) -> Sequence[Any]:
     found: Sequence[Any] = row[:-1]
     return found
 
 
-def _packed_values(row: Row) -> Sequence[Any]:
+def _packed_values(row: ResultRow) -> Sequence[Any]:
     first, second, third, fourth, *names = row[0].split(_MARK)
     return (
         int(first) if first else None,

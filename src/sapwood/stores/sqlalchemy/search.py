@@ -37,9 +37,9 @@ from ..relational.ranking import Ranking
 from ..relational.rows import SessionRow
 from .lookup import homes_of, in_parts, is_seen, unpack_tags
 from .tables import Tables
-from .tx import Row, Tx
+from .tx import ResultRow, Tx
 
-Told = tuple[bool, str, str | None, int, int, bytes, Row]
+Told = tuple[bool, str, str | None, int, int, bytes, ResultRow]
 """Whether it is a message, id, role, position, time and bytes of what was said; its session."""
 AllTold = Iterator[tuple[tuple[int, int, int], Told | None]]
 """By what orders them, the newest first: their time, and where they stand."""
@@ -104,7 +104,7 @@ class _Scope:
                 for row in rows:
                     yield (-row[0], -row[1], -row[2]), self._message(row)
 
-    def _message(self, row: Row) -> Told | None:
+    def _message(self, row: ResultRow) -> Told | None:
         created_at, _, pos, home, id, role, body = row
         if self._session is not None and not is_seen(self._tx, self._session, pos, home):
             return None
@@ -124,7 +124,7 @@ class _Scope:
 
     def _pages(
         self, statement: Any, args: dict[str, Any], sizes: tuple[int, int]
-    ) -> Iterator[Sequence[Row]]:
+    ) -> Iterator[Sequence[ResultRow]]:
         """Return what a statement finds, a page at a time, the newest first."""
         at, tree, place = _NEWEST, _NEWEST, _NEWEST
         size, later = sizes
@@ -147,8 +147,8 @@ class _TellingSessions:
     def __init__(self, tx: Tx, owner: int) -> None:
         self._tx = tx
         self._owner = owner
-        self._by_home: dict[int, Row] = {}
-        self._heirs: dict[int, list[Row]] = {}
+        self._by_home: dict[int, ResultRow] = {}
+        self._heirs: dict[int, list[ResultRow]] = {}
 
     def learn(self, homes: Iterable[int]) -> None:
         """Look up who wrote what has these homes, or inherited it if they are gone."""
@@ -164,7 +164,7 @@ class _TellingSessions:
         forks = {heir[2] >> DEPTH_BITS for home in gone for heir in self._heirs[home]}
         self._tx.learn_lineages(sorted(forks))
 
-    def of(self, pos: int, home: int) -> Row:
+    def of(self, pos: int, home: int) -> ResultRow:
         """Return the session that wrote a message; if it is gone, the oldest that stands on it."""
         if home in self._by_home:
             return self._by_home[home]
@@ -173,16 +173,16 @@ class _TellingSessions:
                 return heir
         return None
 
-    def of_overlays(self, overlays: Sequence[int]) -> dict[int, list[Row]]:
+    def of_overlays(self, overlays: Sequence[int]) -> dict[int, list[ResultRow]]:
         """Return the sessions that have each of some overlays in force, the oldest first."""
-        found: dict[int, list[Row]] = defaultdict(list)
+        found: dict[int, list[ResultRow]] = defaultdict(list)
         for some in in_parts(overlays):
             for overlay, *session in self._tx.rows(_in_force, overlays=some, owner=self._owner):
                 found[overlay].append(session)
         return found
 
 
-def _portions(keys: Sequence[Row]) -> Iterator[list[tuple[int, int]]]:
+def _portions(keys: Sequence[ResultRow]) -> Iterator[list[tuple[int, int]]]:
     """Return places in portions: of so many messages, or of so many bytes."""
     portion: list[tuple[int, int]] = []
     size = 0

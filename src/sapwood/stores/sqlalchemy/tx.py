@@ -18,7 +18,7 @@ from .locks import advisory_number, lock_owner, now_us
 from .tables import THEIRS, Tables
 
 Statement = Callable[[Tables], Any]
-Row = Any
+ResultRow = Any
 
 ROWS_AT_ONCE = 200
 """How many rows or keys go into one statement."""
@@ -95,11 +95,11 @@ class Tx:
 
     # statements
 
-    def rows(self, statement: Statement, **params: Any) -> Sequence[Row]:
+    def rows(self, statement: Statement, **params: Any) -> Sequence[ResultRow]:
         """Run a statement and return all its rows."""
         return self.conn.execute(self.made(statement), params).all()
 
-    def row(self, statement: Statement, **params: Any) -> Row:
+    def row(self, statement: Statement, **params: Any) -> ResultRow:
         """Run a statement and return its first row, or None."""
         return self.conn.execute(self.made(statement), params).first()
 
