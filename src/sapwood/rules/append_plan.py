@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ..errors import AlreadyExistsError, MessageConflictError, StaleTipError
 from ..model import ROOT, OnKnown, Root
-from .codec import Packed, is_same_data
+from .codec import Packed
+from .data import is_same_data
 
 
 class KnownMessage(NamedTuple):

@@ -15,7 +15,8 @@ import msgspec
 from ..errors import MessageConflictError, UnsupportedOperationError, UsageError
 from ..model import DataVersion
 from ..rules import check
-from ..rules.codec import Packed, pack, with_data
+from ..rules.codec import Packed, pack
+from ..rules.data import with_data
 from ..store import Store
 from .export import tip_of
 from .import_marks import ImportMark, find_mark

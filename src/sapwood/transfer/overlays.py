@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from ..errors import AlreadyExistsError, ConflictError, NotFoundError
-from ..model import EntryRef, Leaf, Overlay, Position, Read, Summary
+from ..model import DataVersion, EntryRef, Leaf, Overlay, Position, Read, Summary
 from .lines import OverlayLine, made_of, new_overlay
 from .named_session import MessageOrGap, NamedSession
 

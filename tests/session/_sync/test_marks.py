@@ -86,8 +86,8 @@ def test_where_a_message_was_deleted_undo_goes_back_to_its_place(
     sessions: SessionManager, chat: Session
 ) -> None:
     mark(sessions, chat, "k1", n=1)
-    said = chat.append_all([("user", "one"), ("assistant", "first")])
+    said = chat.append_all([("user", "one"), ("assistant", "a"), ("assistant", "b")])
     chat.append("user", "two")
-    chat.delete(said[1])
-    assert (chat.undo()).tip == said[1].id
+    chat.delete(said[2])
+    assert (chat.undo()).tip == said[2].id
     assert held(sessions, chat) == {"n": 1}

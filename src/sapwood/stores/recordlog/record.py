@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...errors import StoreCorruptError
-from ...rules.codec import without_field
+from ...rules.data import without_field
 from .errors import BehindError, decoded, too_large
 from .fold import fold
 from .log_documents import LogDocument, LogKind, record_key

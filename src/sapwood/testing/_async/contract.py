@@ -9,15 +9,17 @@ from .bad_values import AsyncBadValueContract
 from .batches import AsyncBatchContract
 from .closed import AsyncClosedContract, AsyncExtraContract
 from .concurrency import AsyncConcurrencyContract
-from .data import AsyncDataContract, AsyncMarkContract, AsyncUndeclaredDataContract
+from .data import AsyncDataContract, AsyncUndeclaredDataContract
 from .deletion import AsyncClearContract, AsyncSessionDeletionContract
 from .documents import AsyncDocumentContract
 from .durability import AsyncDurableContract
 from .edges import AsyncEdgeContract
+from .erased_data import AsyncErasedDataContract
 from .feed import AsyncFeedContract
 from .forks import AsyncDetachedForkContract, AsyncForkContract
 from .known import AsyncKnownContract
 from .listing import AsyncListingContract
+from .marks import AsyncMarkContract
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
 from .missing import AsyncMissingContract
 from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSnapshotContract
@@ -69,6 +71,7 @@ class AsyncStoreContract(
     AsyncExtraContract,
     AsyncDataContract,
     AsyncMarkContract,
+    AsyncErasedDataContract,
     AsyncUndeclaredDataContract,
     AsyncEdgeContract,
     AsyncSearchContract,

@@ -11,15 +11,17 @@ from .bad_values import BadValueContract
 from .batches import BatchContract
 from .closed import ClosedContract, ExtraContract
 from .concurrency import ConcurrencyContract
-from .data import DataContract, MarkContract, UndeclaredDataContract
+from .data import DataContract, UndeclaredDataContract
 from .deletion import ClearContract, SessionDeletionContract
 from .documents import DocumentContract
 from .durability import DurableContract
 from .edges import EdgeContract
+from .erased_data import ErasedDataContract
 from .feed import FeedContract
 from .forks import DetachedForkContract, ForkContract
 from .known import KnownContract
 from .listing import ListingContract
+from .marks import MarkContract
 from .messages import DeleteContract, FindContract, UpdateContract
 from .missing import MissingContract
 from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
@@ -71,6 +73,7 @@ class StoreContract(
     ExtraContract,
     DataContract,
     MarkContract,
+    ErasedDataContract,
     UndeclaredDataContract,
     EdgeContract,
     SearchContract,

@@ -9,13 +9,9 @@ from typing import Any
 import pytest
 
 from ...errors import (
-    AlreadyExistsError,
-    ConflictError,
     MessageConflictError,
     MessageTooLargeError,
     NotFoundError,
-    SessionClosedError,
-    StaleTipError,
     StaleVersionError,
     UnsupportedOperationError,
 )
@@ -23,14 +19,11 @@ from ...model import (
     ROOT,
     ChangeKind,
     DataVersion,
-    NewMessage,
     NewSession,
     Position,
-    Search,
-    SessionPatch,
 )
 from ...store import Capability, Store
-from ..makers import ADA, cover, fork_of, ids_of, say
+from ..makers import ADA, fork_of, ids_of, say
 from ..twin import Call
 from .base import (
     ContractBase,
@@ -67,13 +60,10 @@ def held(store: Store, session: str = "s") -> dict[str, Any] | None:
     return found.value
 
 
-class DataBase(ContractBase):
-    """What both parts need: a store that declares DATA."""
-
-    @pytest.fixture(autouse=True)
-    def _only_where_declared(self, store: Store) -> None:
-        if Capability.DATA not in store.capabilities:
-            pytest.skip("the store does not declare DATA")
+def skip_undeclared(store: Store) -> None:
+    """Skip what a store does not declare."""
+    if Capability.DATA not in store.capabilities:
+        pytest.skip("the store does not declare DATA")
 
 
 class UndeclaredDataContract(ContractBase):
@@ -99,8 +89,13 @@ class UndeclaredDataContract(ContractBase):
         assert state_of(store) == before
 
 
-class DataContract(DataBase):
+class DataContract(ContractBase):
     """Versions of the data: given with an append, and found from everywhere below."""
+
+    @pytest.fixture(autouse=True)
+    def keeps_data(self, store: Store) -> None:
+        """Try it on stores that declare DATA."""
+        skip_undeclared(store)
 
     def test_data_holds_from_its_message_on(self, store: Store) -> None:
         store.create_session(ADA, NewSession(id="s"))
@@ -331,52 +326,6 @@ class DataContract(DataBase):
         assert [it.kind for it in changes].count(ChangeKind.RETIRE) == 1
         assert {it.message for it in changes} <= {"m1", None}
 
-    def test_a_field_is_erased_from_every_version_that_is_seen(self, store: Store) -> None:
-        store.create_session(ADA, NewSession(id="s"))
-        store.append(ADA, "s", [say("m1")], data={"secret": "x", "n": 1})
-        store.append(ADA, "s", [say("m2")], data={"n": 2})
-        mark(store, {"secret": "y"}, id="k")
-        store.append(ADA, "s", [say("b")], data={"secret": "z"}, parent="m1")
-        store.create_session(ADA, fork_of("s", "k"))
-        mark(store, {"secret": "fork"}, "fork", id="f")
-        assert store.erase_data(ADA, "s", "secret") == 3
-        assert store.erase_data(ADA, "s", "secret") == 0
-        assert store.erase_data(ADA, "s", "no such field") == 0
-        assert held(store) == {}
-        values = [it.value for it in chain(store, "fork")]
-        assert values == [{"secret": "fork"}, {}, {"n": 2}, {"n": 1}]
-        mark(store, {"secret": "new"})
-        assert held(store) == {"secret": "new"}
-        store.finish_deletions()
-        assert [it.value for it in chain(store)] == [{"secret": "new"}, {}, {"n": 1}]
-        assert store.admin.check() == []
-
-    def test_a_fork_erases_what_it_sees(self, store: Store) -> None:
-        store.create_session(ADA, NewSession(id="s"))
-        mark(store, {"x": 1, "n": 1}, id="k1")
-        mark(store, {"x": 2, "n": 2}, id="k2")
-        store.create_session(ADA, fork_of("s", "k1"))
-        mark(store, {"x": 3}, "fork", id="k3")
-        assert store.erase_data(ADA, "fork", "x") == 2
-        assert [it.value for it in chain(store, "fork")] == [{}, {"n": 1}]
-        assert [it.value for it in chain(store)] == [{"x": 2, "n": 2}, {"n": 1}]
-        store.finish_deletions()
-        assert [it.value for it in chain(store)] == [{"x": 2, "n": 2}, {"n": 1}]
-        assert (mark(store, {"n": 1}, id="k1")).written == 0
-        with pytest.raises(MessageConflictError):
-            mark(store, {"x": 1, "n": 1}, id="k1")
-        assert store.admin.check() == []
-
-    def test_data_is_erased_in_a_closed_session(self, store: Store) -> None:
-        store.create_session(ADA, NewSession(id="s"))
-        mark(store, ONE, id="k")
-        store.update_session(ADA, "s", SessionPatch(closed=True))
-        with pytest.raises(SessionClosedError):
-            mark(store, TWO)
-        assert (mark(store, ONE, id="k")).written == 0
-        assert store.erase_data(ADA, "s", "n") == 1
-        assert held(store) == {}
-
     def test_data_counts_in_the_size_limit(self, store: Store) -> None:
         grow(store, "m1")
         large = {"x": "x" * store.max_message_bytes}
@@ -414,172 +363,3 @@ class DataContract(DataBase):
         assert held(store) == {"n": 69}
         record = record_of(store)
         assert (record.messages, record.context_tokens) == (0, 0)
-
-
-class MarkContract(DataBase):
-    """A mark is a position without a message."""
-
-    def test_a_mark_is_not_shown_found_counted_or_searched(self, store: Store) -> None:
-        grow(store, "m1")
-        active = (record_of(store)).active_us
-        done = mark(store, {"word": "findme"}, id="k")
-        assert (done.messages, done.written, done.tip, done.known) == ([], 1, "k", [])
-        grow(store, "m2")
-        assert store.find_messages(ADA, "s", ["k", "m2"]) == [
-            None,
-            message_in(store, "m2"),
-        ]
-        assert shown_in(store) == ["m1", "m2"]
-        assert shown_in(store, limit=2, backwards=True) == ["m1", "m2"]
-        record = record_of(store)
-        assert (record.messages, record.context_tokens) == (2, 2)
-        assert (store.statistics(ADA)).messages == 2
-        assert (store.search(ADA, Search(text="findme"))).hits == []
-        changes = (store.changes(ADA)).changes
-        assert [it.message for it in changes] == ["m1", "m2"]
-        assert (message_in(store, "m2")).depth == 3
-        assert record.active_us >= active
-        assert store.list_gaps(ADA, "s", "m2") == []
-        assert store.admin.check() == []
-
-    def test_a_mark_is_no_activity(self, store: Store) -> None:
-        store.create_session(ADA, NewSession(id="s"))
-        store.append(ADA, "s", [say("m1", created_us=5)])
-        mark(store, ONE)
-        assert (record_of(store)).active_us == 5
-        store.append(ADA, "s", [say("m2", created_us=3_000_000)])
-        assert (record_of(store)).active_us == 3_000_000
-
-    def test_rule_02_a_mark_is_appended_once(self, store: Store) -> None:
-        grow(store, "m1")
-        first = mark(store, ONE, id="k")
-        grow(store, "m2")
-        before = state_of(store)
-        again = mark(store, ONE, id="k")
-        assert (again.messages, again.written, again.known) == ([], 0, ["k"])
-        assert (again.data_at, again.tip) == (first.data_at, "m2")
-        with pytest.raises(MessageConflictError):
-            mark(store, TWO, id="k")
-        with pytest.raises(MessageConflictError):
-            mark(store, ONE, id="m1")
-        with pytest.raises(MessageConflictError):
-            store.append(ADA, "s", [say("k")])
-        with pytest.raises(MessageConflictError):
-            store.append(ADA, "s", [say("k")], data=ONE)
-        with pytest.raises(AlreadyExistsError):
-            mark(store, ONE, id="k", on_known="raise")
-        assert state_of(store) == before
-        store.checkout(ADA, "s", "m1")
-        assert (mark(store, ONE, id="k", on_known="skip")).elsewhere == ["k"]
-
-    def test_a_mark_without_an_id_gets_one(self, store: Store) -> None:
-        store.create_session(ADA, NewSession(id="s"))
-        one, two = mark(store, ONE), mark(store, ONE)
-        assert isinstance(one.tip, str)
-        assert one.tip != two.tip
-        assert [it.id for it in chain(store)] == [two.tip, one.tip]
-
-    def test_a_mark_is_named_wherever_a_message_is(self, store: Store) -> None:
-        grow(store, "m1")
-        mark(store, ONE, id="k")
-        grow(store, "m2")
-        store.append(ADA, "s", [say("m3")], parent="k")
-        assert held(store) == ONE
-        again = store.append(ADA, "s", [say("m3")], parent="k")
-        assert again.written == 0
-        history = history_of(store, leaf="k")
-        assert (ids_of(history.messages_only), history.leaf) == (["m1"], "k")
-        record = store.checkout(ADA, "s", "k", expected_tip="m3")
-        assert (record.tip, record.context_tokens) == ("k", 1)
-        assert (history_of(store)).tip == "k"
-        store.append(ADA, "s", [say("m4")], expected_tip="k")
-        fork = store.create_session(ADA, fork_of("s", "k"))
-        assert (fork.tip, fork.messages) == ("k", 0)
-        assert shown_in(store, "fork") == ["m1"]
-        grow(store, "f1", session="fork")
-        assert held(store, "fork") == ONE
-        assert store.list_gaps(ADA, "fork", "k") == []
-        assert store.admin.check() == []
-
-    def test_a_mark_has_no_message_to_change(self, store: Store) -> None:
-        grow(store, "m1")
-        mark(store, ONE, id="k")
-        before = state_of(store)
-        with pytest.raises(NotFoundError):
-            store.update_message(ADA, "s", say("k"))
-        with pytest.raises(ConflictError):
-            store.add_overlay(ADA, "s", cover("m1", "k"))
-        deleted = store.delete_messages(ADA, "s", ["k"])
-        assert (deleted.ids, deleted.data) == ([], [])
-        assert state_of(store) == before
-
-    def test_children_and_siblings_look_through_marks(self, store: Store) -> None:
-        grow(store, "m1")
-        mark(store, ONE, id="k1")
-        mark(store, TWO, id="k2")
-        grow(store, "a")
-        store.append(ADA, "s", [say("b")], parent="m1")
-        store.append(ADA, "s", [say("c")], parent="k1")
-        children = store.list_children(ADA, "s", "m1")
-        assert {it.id for it in children} == {"a", "b", "c"}
-        assert [it.position for it in children] == sorted(it.position for it in children)
-        assert {it.id for it in store.list_children(ADA, "s", "k1")} == {"a", "c"}
-        assert ids_of(store.list_children(ADA, "s", "k2")) == ["a"]
-        store.create_session(ADA, fork_of("s", "k2"))
-        assert store.list_children(ADA, "fork", "m1") == []
-        grow(store, "f", session="fork")
-        assert ids_of(store.list_children(ADA, "fork", "m1")) == ["f"]
-        store.append(ADA, "s", [], data=ONE, parent=ROOT, id="k0")
-        grow(store, "second root")
-        roots = store.list_children(ADA, "s", ROOT)
-        assert {it.id for it in roots} == {"m1", "second root"}
-
-    def test_a_mark_at_an_end_is_a_leaf(self, store: Store) -> None:
-        grow(store, "m1")
-        done = mark(store, ONE, id="k")
-        [leaf] = store.list_leaves(ADA, "s")
-        assert (leaf.id, leaf.position, leaf.message) == ("k", done.data_at, None)
-
-    def test_rule_06_an_expected_tip_holds_when_only_marks_follow(self, store: Store) -> None:
-        grow(store, "m1")
-        mark(store, ONE, id="k1", expected_tip="m1")
-        mark(store, TWO, id="k2", expected_tip="m1")
-        with pytest.raises(StaleTipError):
-            store.append(ADA, "s", [say("x")], expected_tip=ROOT)
-        store.update_session(ADA, "s", SessionPatch(), expected_tip="m1")
-        store.update_message(ADA, "s", say("m1", "new"), expected_tip="k1")
-        store.append(ADA, "s", [say("m2")], expected_tip="k1")
-        with pytest.raises(StaleTipError):
-            store.append(ADA, "s", [say("x")], expected_tip="m1")
-        mark(store, ONE, id="k3")
-        store.append(ADA, "s", [say("m2"), say("m3")], expected_tip="m2")
-        mark(store, ONE, id="k4")
-        store.checkout(ADA, "s", "m1", expected_tip="m3")
-        store.create_session(ADA, fork_of("s", "k4"))
-        store.append(ADA, "fork", [say("f")], expected_tip="m3")
-        store.create_session(ADA, NewSession(id="new"))
-        mark(store, ONE, "new")
-        store.append(ADA, "new", [say("m1")], expected_tip=ROOT)
-
-    def test_a_mark_under_an_overlay_is_covered(self, store: Store) -> None:
-        grow(store, "m1")
-        mark(store, ONE, id="k")
-        grow(store, "m2", "m3")
-        store.add_overlay(ADA, "s", cover("m1", "m2", id="o"))
-        assert shown_in(store) == ["<o>", "m3"]
-        assert held(store) == ONE
-        assert (history_of(store)).context_tokens == 2
-
-    def test_what_comes_along_comes_with_a_mark(self, store: Store) -> None:
-        store.create_session(ADA, NewSession(id="s"))
-        mark(store, ONE, id="k", patch=SessionPatch(title="t"), expected_version=1)
-        with pytest.raises(StaleVersionError):
-            mark(store, TWO, patch=SessionPatch(title="u"), expected_version=1)
-        assert ((record_of(store)).title, held(store)) == ("t", ONE)
-
-    def test_nothing_to_append_stays_an_error(self, store: Store) -> None:
-        grow(store, "m1")
-        empty: list[NewMessage] = []
-        for options in ({}, {"id": "k"}, {"expected_data": ROOT}):
-            with pytest.raises(ValueError, match=r"message|mark"):
-                store.append(ADA, "s", empty, **options)

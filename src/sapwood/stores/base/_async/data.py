@@ -8,7 +8,8 @@ from typing import Any
 from ....errors import UsageError
 from ....model import DataVersion, NewMessage, Position
 from ....rules import check
-from ....rules.codec import Packed, pack_all, with_data
+from ....rules.codec import Packed, pack_all
+from ....rules.data import with_data
 from ....store._async.data import AsyncDataCalls
 from ....store.capability import Capability
 from .no_data import no_data

@@ -10,7 +10,8 @@ from contextlib import suppress
 from ....errors import StoreError
 from ....model import ROOT, DataVersion, Position, Root
 from ....rules.append_plan import refuse_stale_tip
-from ....rules.codec import decode_json, without_field
+from ....rules.codec import decode_json
+from ....rules.data import without_field
 from ....rules.tree import Place, Span
 from ...base.refusals import no_position
 from ..rows import LogRow

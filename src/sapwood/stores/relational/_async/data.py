@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from ....model import ROOT, DataVersion, Entry, Message, Position, Root, Summary
 from ....rules.append_plan import refuse_stale_tip
-from ....rules.codec import decode_json, without_field
+from ....rules.codec import decode_json
+from ....rules.data import without_field
 from ...base.refusals import no_position
 from ..position import DEPTH_BITS, MAX_DEPTH, public
 from ..rows import Row, SessionRow, Touches

@@ -24,7 +24,8 @@ from ....model import (
     Statistics,
     UpdatedSession,
 )
-from ....rules.codec import Packed, decode_json, encode_json, mark_of
+from ....rules.codec import Packed, decode_json, encode_json
+from ....rules.data import mark_of
 from ....rules.merge import merge_json
 from ...base.extras import Extras
 from ...base.refusals import bad_listing_cursor, no_session, refuse_stale_session, session_exists
