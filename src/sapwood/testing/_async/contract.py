@@ -69,9 +69,6 @@ class AsyncStoreContract(
     AsyncFenceContract,
     AsyncClosedContract,
     AsyncExtraContract,
-    AsyncDataContract,
-    AsyncMarkContract,
-    AsyncErasedDataContract,
     AsyncUndeclaredDataContract,
     AsyncEdgeContract,
     AsyncSearchContract,
@@ -108,3 +105,7 @@ class AsyncDurableStoreContract(AsyncStoreContract, AsyncDurableContract, AsyncM
 
     With the fixture `take_out`, it is also tried on a store that lost a message.
     """
+
+
+class AsyncDataStoreContract(AsyncDataContract, AsyncMarkContract, AsyncErasedDataContract):
+    """What a store that declares DATA keeps, too."""

@@ -58,12 +58,6 @@ async def held(store: AsyncStore, session: str = "s") -> dict[str, Any] | None:
     return found.value
 
 
-def skip_undeclared(store: AsyncStore) -> None:
-    """Skip what a store does not declare."""
-    if Capability.DATA not in store.capabilities:
-        pytest.skip("the store does not declare DATA")
-
-
 class AsyncUndeclaredDataContract(AsyncContractBase):
     """A store that does not declare DATA refuses it."""
 
@@ -89,11 +83,6 @@ class AsyncUndeclaredDataContract(AsyncContractBase):
 
 class AsyncDataContract(AsyncContractBase):
     """Versions of the data: given with an append, and found from everywhere below."""
-
-    @pytest.fixture(autouse=True)
-    def keeps_data(self, store: AsyncStore) -> None:
-        """Try it on stores that declare DATA."""
-        skip_undeclared(store)
 
     async def test_data_holds_from_its_message_on(self, store: AsyncStore) -> None:
         await store.create_session(ADA, NewSession(id="s"))

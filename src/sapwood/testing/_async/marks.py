@@ -30,16 +30,11 @@ from .base import (
     shown_in,
     state_of,
 )
-from .data import ONE, TWO, chain, held, mark, skip_undeclared
+from .data import ONE, TWO, chain, held, mark
 
 
 class AsyncMarkContract(AsyncContractBase):
     """A mark is a position without a message."""
-
-    @pytest.fixture(autouse=True)
-    def keeps_data(self, store: AsyncStore) -> None:
-        """Try it on stores that declare DATA."""
-        skip_undeclared(store)
 
     async def test_a_mark_is_not_shown_found_counted_or_searched(self, store: AsyncStore) -> None:
         await grow(store, "m1")

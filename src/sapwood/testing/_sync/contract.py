@@ -71,9 +71,6 @@ class StoreContract(
     FenceContract,
     ClosedContract,
     ExtraContract,
-    DataContract,
-    MarkContract,
-    ErasedDataContract,
     UndeclaredDataContract,
     EdgeContract,
     SearchContract,
@@ -110,3 +107,7 @@ class DurableStoreContract(StoreContract, DurableContract, MissingContract):
 
     With the fixture `take_out`, it is also tried on a store that lost a message.
     """
+
+
+class DataStoreContract(DataContract, MarkContract, ErasedDataContract):
+    """What a store that declares DATA keeps, too."""

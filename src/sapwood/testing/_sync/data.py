@@ -60,12 +60,6 @@ def held(store: Store, session: str = "s") -> dict[str, Any] | None:
     return found.value
 
 
-def skip_undeclared(store: Store) -> None:
-    """Skip what a store does not declare."""
-    if Capability.DATA not in store.capabilities:
-        pytest.skip("the store does not declare DATA")
-
-
 class UndeclaredDataContract(ContractBase):
     """A store that does not declare DATA refuses it."""
 
@@ -91,11 +85,6 @@ class UndeclaredDataContract(ContractBase):
 
 class DataContract(ContractBase):
     """Versions of the data: given with an append, and found from everywhere below."""
-
-    @pytest.fixture(autouse=True)
-    def keeps_data(self, store: Store) -> None:
-        """Try it on stores that declare DATA."""
-        skip_undeclared(store)
 
     def test_data_holds_from_its_message_on(self, store: Store) -> None:
         store.create_session(ADA, NewSession(id="s"))

@@ -19,16 +19,11 @@ from ..makers import ADA, fork_of, say
 from .base import (
     ContractBase,
 )
-from .data import ONE, TWO, chain, held, mark, skip_undeclared
+from .data import ONE, TWO, chain, held, mark
 
 
 class ErasedDataContract(ContractBase):
     """A field of the data is erased from all that a session sees."""
-
-    @pytest.fixture(autouse=True)
-    def keeps_data(self, store: Store) -> None:
-        """Try it on stores that declare DATA."""
-        skip_undeclared(store)
 
     def test_a_field_is_erased_from_every_version_that_is_seen(self, store: Store) -> None:
         store.create_session(ADA, NewSession(id="s"))

@@ -32,16 +32,11 @@ from .base import (
     shown_in,
     state_of,
 )
-from .data import ONE, TWO, chain, held, mark, skip_undeclared
+from .data import ONE, TWO, chain, held, mark
 
 
 class MarkContract(ContractBase):
     """A mark is a position without a message."""
-
-    @pytest.fixture(autouse=True)
-    def keeps_data(self, store: Store) -> None:
-        """Try it on stores that declare DATA."""
-        skip_undeclared(store)
 
     def test_a_mark_is_not_shown_found_counted_or_searched(self, store: Store) -> None:
         grow(store, "m1")
