@@ -32,6 +32,7 @@ STORAGE = WRITTEN_BY_HAND | {
     *("UpdateContract", "DeleteContract", "ReadContract", "TreeContract", "OverlayContract"),
     *("UnitContract", "KnownContract", "FenceContract", "ClosedContract"),
     *("OverlayForkContract", "DocumentContract", "UsageContract", "FeedContract"),
+    *("RecordFeedContract", "FeedReaderContract", "ChangedOwnersContract"),
     *(
         "SessionDeletionContract",
         "ClearContract",
@@ -39,6 +40,7 @@ STORAGE = WRITTEN_BY_HAND | {
         "MissingContract",
         "SumContract",
     ),
+    *("DigestContract", "ParentContract", "StreamContract", "HomesContract", "BodilessContract"),
 }
 """The parts that another place for the same statements can change."""
 

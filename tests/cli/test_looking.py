@@ -296,7 +296,12 @@ def test_search_finds_and_shows_where(sap: Command) -> None:
 
 def test_search_takes_several_words_options_and_dashes(sap: Command) -> None:
     assert len(sap.json("search", "order", "way")["hits"]) == 1
-    assert sap.json("search", "order", "--limit", "1")["more"]
+    first = sap.json("search", "order", "--limit", "1")
+    said = sap.run("search", "order", "--limit", "1").stderr
+    assert said == f"there are more: add --cursor {first['cursor']}\n"
+    second = sap.json("search", "order", "--limit", "1", "--cursor", first["cursor"])
+    assert first["hits"][0]["id"] != second["hits"][0]["id"]
+    assert sap.fails("search", "parcel", "--limit", "1", "--cursor", first["cursor"])[0] == 2
     assert sap.json("search", "--session", "second", "monday")["hits"] == []
     assert sap.run("search", "--", "--force").stderr == "nothing found\n"
     code, said = sap.fails("search", "()")

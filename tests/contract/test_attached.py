@@ -17,9 +17,10 @@ from sapwood.stores.searched import AsyncSearchedStore, SearchedStore
 from sapwood.testing import ManualClock, machine_for
 from sapwood.testing._async import admin as async_admin
 from sapwood.testing._async import search as async_search
+from sapwood.testing._async import search_pages as async_pages
 from sapwood.testing._async import search_query as async_query
 from sapwood.testing._async import search_scope as async_scope
-from sapwood.testing._sync import admin, search, search_query, search_scope
+from sapwood.testing._sync import admin, search, search_pages, search_query, search_scope
 
 from .places import on_a_server
 
@@ -50,6 +51,7 @@ class TestAttachedIndex(
     search_query.QueryContract,
     search_query.FilterContract,
     search_query.HitContract,
+    search_pages.SearchPageContract,
     admin.AdminContract,
 ):
     @pytest.fixture
@@ -69,6 +71,7 @@ class TestAsyncAttachedIndex(
     async_query.AsyncQueryContract,
     async_query.AsyncFilterContract,
     async_query.AsyncHitContract,
+    async_pages.AsyncSearchPageContract,
     async_admin.AsyncAdminContract,
 ):
     @pytest.fixture

@@ -100,7 +100,7 @@ def append_often(path: str, number: str) -> None:
 
 
 def think_too_long(path: str, number: str) -> None:
-    """Compact with a lease that is shorter than the thinking; real time passes."""
+    """Compact with a short lease, which nobody renews while the process is stopped."""
     compactor.LEASE_S = 0.2
 
     def think(request: CompactRequest) -> CompactDraft:

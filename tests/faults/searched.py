@@ -90,11 +90,11 @@ def assert_right(store: SqliteStore, path: Path, session: str | None = None) -> 
         found = sorted(hit.entry.id for hit in hits.hits)
         if len(expected) <= MOST:
             assert found == expected, text
-            assert not hits.more
+            assert hits.cursor is None
         else:
             assert set(found) <= set(expected), text
             assert len(set(found)) == MOST
-            assert hits.more
+            assert hits.cursor
 
 
 def assert_sound_index(path: Path) -> None:

@@ -69,12 +69,13 @@ def test_an_added_part_is_written_too() -> None:
 
 
 def test_what_is_kept_of_a_message_is_not_said_of_a_piece_of_it() -> None:
-    [message] = formats.from_openai_chat({"role": "user", "content": "hi", "name": "ada"})
+    said = {"role": "user", "content": "hi", "mood": "calm", "name": "ada"}
+    [message] = formats.from_openai_chat(said)
     result = ToolResultPart(call_id="1", output="x")
     more = msgspec.structs.replace(message, parts=[result, *message.parts])
     assert formats.to_openai_chat([more]) == [
         {"role": "tool", "tool_call_id": "1", "content": "x"},
-        {"role": "user", "content": "hi"},
+        {"role": "user", "content": "hi", "name": "ada"},
     ]
     item = {"role": "assistant", "content": "hi", "phase": "commentary"}
     [message] = formats.from_openai_responses(item)
@@ -134,3 +135,40 @@ def test_metadata_that_only_looks_like_ours_does_no_harm() -> None:
             formats.to_ai_sdk,
         ):
             assert "hi" in str(write([message]))
+
+
+def test_a_speakers_name_goes_to_and_fro_and_may_be_another() -> None:
+    said = {"role": "user", "content": "hello", "name": "ada"}
+    [message] = formats.from_openai_chat(said)
+    assert (message.name, message.metadata) == ("ada", {})
+    assert formats.to_openai_chat([message]) == [said]
+    other = msgspec.structs.replace(message, name="Bob é")
+    [written] = formats.to_openai_chat([other], wire=True)
+    assert written["name"].startswith("Bob_")
+    assert formats.to_anthropic([other]) == [{"role": "user", "content": "hello"}]
+
+
+def test_a_name_that_was_kept_before_there_were_names_is_still_written() -> None:
+    kept = {"openai_chat": {"set": {"name": "ada"}}}
+    stored = NewMessage(role="user", parts=[TextPart(text="hello")], metadata=kept)
+    assert formats.to_openai_chat([stored])[0]["name"] == "ada"
+
+
+def test_what_is_no_name_of_ours_is_kept_as_it_came() -> None:
+    for name in ("", "a\n", "x" * 300, None, 5):
+        said = {"role": "assistant", "content": "hello", "name": name}
+        [message] = formats.from_openai_chat(said)
+        assert message.name is None
+        assert formats.to_openai_chat([message]) == [said]
+
+
+def test_a_name_stays_with_what_was_said_beside_calls_and_results() -> None:
+    parts: list[Part] = [
+        TextPart(text="look"),
+        ToolCallPart(call_id="1", name="f", input={}),
+        ToolResultPart(call_id="1", output="x"),
+        TextPart(text="done"),
+    ]
+    message = NewMessage(role="assistant", parts=parts, name="ada")
+    written = formats.to_openai_chat([message])
+    assert [it.get("name") for it in written] == ["ada", None, "ada"]

@@ -18,13 +18,13 @@ from sapwood.errors import (
 )
 from sapwood.model import NewSession, Read, Search, SessionPatch, SessionQuery
 from sapwood.stores.recordlog import record
-from sapwood.stores.recordlog._sync.documents import DOCUMENTS
 from sapwood.stores.recordlog._sync.feed import FEED
 from sapwood.stores.recordlog.log_documents import LogDocument, LogKey, LogKind, key_of, owner_log
 from sapwood.stores.recordlog.record import decode_record, encode_record, open_record
+from sapwood.stores.recordlog.shelves import DOCUMENTS
 from sapwood.stores.recordlog.work import Append
 from sapwood.testing import ManualClock
-from sapwood.testing.makers import ADA, fork_of, say, shown
+from sapwood.testing.makers import ADA, fork_of, ids_told, say, shown
 
 FEED_LOG, DOCUMENTS_LOG = owner_log(ADA, FEED), owner_log(ADA, DOCUMENTS)
 
@@ -298,7 +298,7 @@ def test_changes_of_many_sessions_are_read_with_a_few_looks(
             store.append(ADA, f"c{n}", [say(f"m{k}-{n}")])
     log.calls.clear()
     page = store.changes(ADA, after=cursor)
-    assert [it.message for it in page.changes] == [f"m{k}-{n}" for k in range(3) for n in range(30)]
+    assert ids_told(page) == [f"m{k}-{n}" for k in range(3) for n in range(30)]
     # How far logs and the feed are, when records were written, that it is noted, what they say.
     assert log.calls == ["get", "get", "create", "get"]
     log.calls.clear()
@@ -359,7 +359,7 @@ def test_a_feed_is_read_on_from_within_a_record_of_it(store: DictionaryStore) ->
     cursor, more = "", True
     while more:
         page = store.changes(ADA, after=cursor, limit=3)
-        told += [it.message for it in page.changes]
+        told += ids_told(page)
         cursor, more = page.cursor, page.more
     assert told == ["m1", "m2", *(f"{w}{k}-{n}" for k in range(3) for n in range(5) for w in "mn")]
 

@@ -90,6 +90,9 @@ def test_a_digest_tells_role_parts_and_metadata_apart() -> None:
         packed(TextPart(text="a", extra={"k": 1})),
         packed(TextPart(text="a", extra={"k": 1.0})),
         packed(TextPart(text="a", extra={"k": True})),
+        packed(part, name="a"),
+        packed(part, name="b"),
+        packed(part, metadata={"name": "a"}),
         packed(part, metadata={"k": 1}),
         packed(part, metadata={"k": "1"}),
         packed(part, metadata={"k": [1, 2]}),
@@ -106,3 +109,11 @@ def test_a_digest_does_not_compare_id_or_tokens() -> None:
 def test_a_digest_is_the_same_in_every_process_and_version() -> None:
     body = Body([TextPart(text="é"), ToolCallPart(call_id="c", name="f", input={"b": 1, "a": 2.5})])
     assert digest("user", body).hex() == "3455985ff431a0b7177ac3201e127217"
+    named = Body(body.parts, {}, {"n": 1}, "Ann")
+    assert digest("user", named) == digest("user", Body(body.parts, name="Ann"))
+    assert digest("user", named).hex() == "a22836478a13e933e9fe5e657de8ad47"
+
+
+def test_a_given_digest_stands_in_place_of_the_content() -> None:
+    part = TextPart(text="a")
+    assert packed(part, digest=b"d").digest == packed(digest=b"d", name="Ann").digest == b"d"

@@ -107,8 +107,8 @@ def test_a_store_and_its_index_are_opened_by_their_urls(
     with sapwood.open(f"sqlite:///{tmp_path}/s.db", search=url) as sessions:
         sessions.session("chat").append("user", "the lighthouse")
         assert len(sessions.search("lighthouse").hits) == 1
-    settings = opensearch.admin().indices.get_settings(index=f"{prefix}-search-1")
-    made = settings[f"{prefix}-search-1"]["settings"]["index"]
+    settings = opensearch.admin().indices.get_settings(index=f"{prefix}-search-2")
+    made = settings[f"{prefix}-search-2"]["settings"]["index"]
     assert (made["number_of_shards"], made["number_of_replicas"]) == ("2", "0")
 
 
@@ -216,7 +216,7 @@ def test_an_index_of_an_older_version_is_made_anew(store: SearchedStore, prefix:
     tell(store, m1="the lighthouse")
     assert found(store, "lighthouse") == ["s/m1"]
     assert list(opensearch.admin().indices.get_alias(name=f"{prefix}-search")) == [
-        f"{prefix}-search-1"
+        f"{prefix}-search-2"
     ]
 
 
@@ -392,7 +392,7 @@ def test_a_lost_mark_is_told_and_read_anew(store: SearchedStore, prefix: str) ->
 
 def test_a_removed_index_is_told_and_made_anew(store: SearchedStore, prefix: str) -> None:
     furnish(store)
-    opensearch.admin().indices.delete(index=f"{prefix}-search-1")
+    opensearch.admin().indices.delete(index=f"{prefix}-search-2")
     assert whats(store) == ["its 3 messages have to be read into the search index"]
     tell(store, m4="lighthouse")
     assert found(store, "lighthouse") == ["s/m1", "s/m2", "s/m3", "s/m4"]

@@ -18,6 +18,7 @@ from tier import often
 from sapwood.errors import AlreadyExistsError, NotFoundError
 from sapwood.model import (
     ROOT,
+    ChangeKind,
     Edge,
     EdgeKind,
     ForkPoint,
@@ -32,7 +33,7 @@ from sapwood.stores.postgres import PostgresStore
 from sapwood.stores.postgres._sync.fork import PostgresForkStatements
 from sapwood.stores.sqlalchemy import SqlAlchemyStore
 from sapwood.stores.sqlalchemy.fork import SqlForkStatements
-from sapwood.testing.makers import ADA, cover, fork_of, say, shown
+from sapwood.testing.makers import ADA, cover, fork_of, ids_told, say, shown
 
 NOW = 1_700_000_000_000_000
 FAR_DOWN = ForkPoint(session="deep")
@@ -236,13 +237,20 @@ def test_a_fast_fork_is_what_a_planned_one_is(forks: Forks) -> None:
     tried = places()[:: often(3, 1)]
     for n, (source, at) in enumerate(tried):
         ids = f"fast {n}", f"planned {n}"
+        begin = store.feed_cursor(ADA)
         one = forks.fast(fork_of(source, at, id=ids[0]))
         two = forks.planned(fork_of(source, at, id=ids[1]))
+        told = store.changes(ADA, after=begin).changes
+        assert [(it.kind, it.session, it.version) for it in told] == [
+            (ChangeKind.RECORD, id, one.version) for id in ids
+        ]
+        assert len({it.tree for it in told}) == 1
         assert msgspec.structs.replace(one, id="") == msgspec.structs.replace(two, id="")
         assert store.find_session(ADA, ids[0]) == one
         assert facts(store, ids[0]) == facts(store, ids[1]), (source, at)
         assert forks.stored(ids[0]) == forks.stored(ids[1]), (source, at)
-    assert store.changes(ADA, after=cursor).changes == []
+    assert ids_told(store.changes(ADA, after=cursor)) == []
+    cursor = store.feed_cursor(ADA)
     assert store.admin.check() == []
     for n, place in enumerate(tried):
         fast, cursor = goes_on(store, f"fast {n}", cursor)

@@ -109,3 +109,23 @@ def test_a_search_asks_the_index_of_words_and_reads_no_table_through(
     assert {index for index, _ in indices} <= used[1]
     read = {it["Relation Name"] for it in nodes(usual["Plan"]) if it["Node Type"] == "Seq Scan"}
     assert "message" not in read
+
+
+def test_a_page_of_documents_is_read_by_the_index_of_their_keys(
+    store: PostgresStore, asked: list[tuple[str, Any]]
+) -> None:
+    schema = store._runner.here()._schema
+    for session in ("s", None):
+        for n in range(300):
+            store.put_document(ADA, f"k/{n:04}", b"", session=session)
+        for reverse in (False, True):
+            asked.clear()
+            options: dict[str, Any] = {"after": "k/0150", "limit": 10, "reverse": reverse}
+            assert len(store.list_documents(ADA, "k/", session=session, **options)) == 10
+            [(text, args)] = [it for it in asked if ".document" in it[0]]
+            with psycopg.connect(postgres.shared_url() or "", autocommit=True) as raw:
+                raw.execute(f"VACUUM ANALYZE {schema}.document".encode())
+                explain = f"EXPLAIN (ANALYZE, FORMAT JSON) {text.replace('{s}', schema)}".encode()
+                [[[plan]]] = raw.execute(explain, args).fetchall()
+            scans = [it for it in nodes(plan["Plan"]) if "Relation Name" in it]
+            assert 10 <= sum(map(rows_met, scans)) <= 11

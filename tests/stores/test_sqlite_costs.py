@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import apsw
 import pytest
@@ -14,6 +14,7 @@ from sapwood.model import EntryRef, ForkPoint, NewOverlay, NewSession, Read, Ses
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.database import Database
+from sapwood.testing.makers import ids_told
 
 from .counting import ADA, cover, grow, say, steps
 
@@ -222,12 +223,33 @@ def test_a_page_of_the_feed_costs_the_same_anywhere_in_a_large_batch(store: Sqli
         store.create_session(session, NewSession(id="s"))
         store.append(session, "s", [say(f"m{n}") for n in range(count)])
     small = steps(store, lambda: store.changes("small", limit=PAGE))
-    cursor = store.changes("large", limit=4_000).cursor
+    cursor = store.changes("large", limit=1 + 4_000).cursor
     page = store.changes("large", after=cursor, limit=PAGE)
-    assert [change.message for change in page.changes] == [f"m{n}" for n in range(4_000, 4_020)]
+    assert ids_told(page) == [f"m{n}" for n in range(4_000, 4_020)]
     for after in ("", cursor):
         cost = steps(store, lambda after=after: store.changes("large", after=after, limit=PAGE))  # type: ignore[misc]
         assert cost < 2 * small
+
+
+def test_a_page_of_the_feed_costs_the_same_beside_the_changes_of_others(
+    store: SqliteStore,
+) -> None:
+    def write(owner: str, count: int) -> None:
+        for n in range(count):
+            store.append(owner, "s", [say(f"{owner}-{count}-{n}")])
+
+    for owner in ("few", "others"):
+        store.create_session(owner, NewSession(id="s"))
+    write("few", PAGE)
+    alone = steps(store, lambda: store.changes("few", limit=PAGE))
+    cursor = store.feed_cursor("few")
+    for n in range(PAGE):
+        write("others", 50)
+        store.append("few", "s", [say(f"more-{n}")])
+    assert len(store.changes("few", after=cursor, limit=PAGE).changes) == PAGE
+    beside = steps(store, lambda: store.changes("few", after=cursor, limit=PAGE))
+    assert 0 < beside <= 1.3 * alone
+    assert steps(store, lambda: store.feed_cursor("few")) < alone
 
 
 def test_rule_03_a_fork_of_a_fork_costs_the_same_in_a_long_chain(store: SqliteStore) -> None:
@@ -290,3 +312,22 @@ def test_the_usage_of_an_owner_costs_the_same_with_many_sessions(store: SqliteSt
         return steps(store, lambda: store.total_owner_usage(owner))
 
     assert cost(300) == cost(10) > 0
+
+
+@pytest.mark.parametrize("session", [None, "s"])
+def test_a_page_of_documents_costs_the_same_among_many(
+    store: SqliteStore, session: str | None
+) -> None:
+    grow(store, "s", 1)
+
+    def cost() -> int:
+        asked: dict[str, Any] = {"session": session, "after": "k/0030", "limit": 10}
+        assert len(store.list_documents(ADA, "k/", **asked)) == 10
+        return steps(store, lambda: store.list_documents(ADA, "k/", **asked))
+
+    costs: list[int] = []
+    for count in (60, 3_000):
+        for n in range(count):
+            store.put_document(ADA, f"k/{n:04}", b"", session=session)
+        costs.append(cost())
+    assert costs[0] == costs[1] > 0

@@ -235,7 +235,7 @@ class Corpus:
         COUNTS["searches compared with a scan, that found something"] += bool(expected)
         hits = self.store.search(self.owner, search)
         assert sorted(hit.entry.id for hit in hits.hits) == expected
-        assert not hits.more
+        assert hits.cursor is None
 
 
 @MANY
@@ -371,5 +371,5 @@ def test_more_candidates_than_are_compared_at_once_are_all_found(
     assert sorted(hit.entry.id for hit in found.hits) == ["m123", "m3", "m43", "m83"]
     found = store.search("ada", Search(text=".env", limit=2))
     assert sorted(hit.entry.id for hit in found.hits) == ["m123", "m83"]
-    assert found.more
+    assert found.cursor
     assert len(store.search("ada", Search(text="env", limit=1_000)).hits) == 130

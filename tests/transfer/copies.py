@@ -38,7 +38,7 @@ def furnished() -> MemoryStore:
     store = memory()
     store.create_session(ADA, NewSession(id="s", title="A title", created_us=5))
     store.append(ADA, "s", [say(f"m{n}") for n in range(1, 7)])
-    store.append(ADA, "s", [say("x4", extra={"turn": {"id": "t"}})], parent="m3")
+    store.append(ADA, "s", [say("x4", extra={"turn": {"id": "t"}}, name="Ann")], parent="m3")
     store.add_overlay(ADA, "s", cover("m1", "m2", id="both"))
     store.put_document(ADA, "k", b"s", session="s")
     store.checkout(ADA, "s", "m5")

@@ -53,7 +53,10 @@ def act(store: Store, number: int, op: tuple[str, int, int, int]) -> None:
     calls: dict[str, Any] = {
         "append": lambda: store.append(ADA, session, [say(f"m{number}"), say(f"n{number}")]),
         "branch": lambda: store.append(
-            ADA, session, [say(f"m{number}", tokens=7, extra={"n": number})], parent=one
+            ADA,
+            session,
+            [say(f"m{number}", tokens=7, extra={"n": number}, name=f"n{number % 3}")],
+            parent=one,
         ),
         "cover": lambda: store.add_overlay(
             ADA, session, cover(str(one), str(two), id=f"o{number}", leaf=str(two))

@@ -100,7 +100,14 @@ def test_every_field_of_a_message_arrives(tmp_path: Path) -> None:
         OtherPart(value={"type": "text", "text": "not ours"}),
     ]
     message = NewMessage(
-        id="m1", role="critic", parts=[*parts], metadata={"big": -(2**70)}, tokens=3, created_us=5
+        id="m1",
+        role="critic",
+        parts=[*parts],
+        metadata={"big": -(2**70)},
+        tokens=3,
+        created_us=5,
+        extra={"turn": "t"},
+        name="Ann",
     )
     with sqlite(tmp_path / "a.db") as source, sqlite(tmp_path / "b.db") as target:
         source.create_session(ADA, NewSession(id="s", created_us=4))

@@ -95,7 +95,7 @@ def _tree(store: Store, session: str, owner: str) -> Iterator[tuple[str, Any]]:
         above = None
         for message in store.read(owner, session, Read(leaf=leaf.id, overlays=False)).messages_only:
             content = (message.role, message.parts, message.metadata, message.tokens)
-            yield message.id, (above, *content, message.extra, message.created_us)
+            yield message.id, (above, *content, message.extra, message.name, message.created_us)
             above = message.id
 
 

@@ -9,13 +9,19 @@ from contextlib import suppress
 from typing import Any
 
 from ..errors import NotFoundError
-from ..model import Change, datetime_of
+from ..model import Change, ChangeKind, datetime_of
 from ..session import SessionManager
 from .output import Output, clean, encode_json, pad, shorten
 from .records import brief, iso, local
 
 PAGE = 200
-COLOURS = {"append": "green", "update": "yellow", "delete": "red", "retire": "red"}
+COLOURS = {
+    "append": "green",
+    "update": "yellow",
+    "delete": "red",
+    "retire": "red",
+    "record": "blue",
+}
 
 MessageTexts = dict[tuple[str, str | None], str]
 PlacedChange = tuple[Change, str]
@@ -60,15 +66,26 @@ class ChangeFeed:
             return
         texts = self._texts([change for change, _ in changes])
         for change, _ in changes:
-            self._write_line(change, texts.get((change.session, change.message), ""))
+            is_gone = change.kind is ChangeKind.RETIRE
+            known = "" if is_gone else texts.get((change.session, change.message), "")
+            self._write_line(change, known)
+
+    def _record_text(self, session: str) -> str:
+        """Say what a session's record is now; of one that is gone, nothing."""
+        record = self._sessions.store.find_session(self._sessions.owner, session)
+        if record is None:
+            return ""
+        state = f"{record.state}, closed" if record.closed else record.state
+        return f"{clean(state)}  {clean(record.title)}" if record.title else clean(state)
 
     def _texts(self, changes: Sequence[Change]) -> MessageTexts:
-        """Read what the changed messages say now, a session at a time."""
+        """Read what the changed messages and records say now, a session at a time."""
         ids: dict[str, list[str]] = {}
         for change in changes:
             if change.message is not None:
                 ids.setdefault(change.session, []).append(change.message)
-        texts: MessageTexts = {}
+        of_records = {it.session for it in changes if it.kind is ChangeKind.RECORD}
+        texts: MessageTexts = {(it, None): self._record_text(it) for it in of_records}
         for session, names in ids.items():
             # One that was deleted since is told without its text.
             with suppress(NotFoundError):
@@ -82,9 +99,9 @@ class ChangeFeed:
 
     def _write_line(self, change: Change, text: str) -> None:
         kind, output = change.kind.value, self._output
-        place = "" if change.depth is None else f"#{change.depth}"
+        place = "" if change.depth is None else f" #{change.depth}"
         at = local(datetime_of(change.at_us))
-        head = f"{at}  {pad(kind, 6)}  {clean(change.session)} {place}"
+        head = f"{at}  {pad(kind, 6)}  {clean(change.session)}{place}"
         line = shorten(f"{head}  {text}" if text else head, output.width or 300)
         output.line(line.replace(kind, output.style(kind, fg=COLOURS.get(kind)), 1))
 
@@ -96,6 +113,7 @@ def _change_json(change: Change, cursor: str) -> dict[str, Any]:
         "session": change.session,
         "message": change.message,
         "depth": change.depth,
+        "version": change.version,
         "at": iso(datetime_of(change.at_us)),
         "cursor": cursor,
     }

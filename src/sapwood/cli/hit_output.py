@@ -10,7 +10,7 @@ from .records import fields_of, iso, local, position_json
 
 
 def hits_json(found: Hits) -> dict[str, Any]:
-    """Return what was found, and whether there is more."""
+    """Return what was found, and a cursor when there is more."""
     hits = [
         {
             "session": hit.session,
@@ -23,7 +23,7 @@ def hits_json(found: Hits) -> dict[str, Any]:
         }
         for hit in found.hits
     ]
-    return {"hits": hits, "more": found.more}
+    return {"hits": hits, "cursor": found.cursor}
 
 
 def hit_lines(output: Output, found: Hits, *, has_names: bool) -> list[str]:

@@ -48,7 +48,7 @@ def message_json(message: Message) -> dict[str, Any]:
     """Return a message, its parts as a client would write them."""
     return {
         "kind": "message",
-        **fields_of(message, "id", "role"),
+        **fields_of(message, "id", "role", "name"),
         "parts": [part.to_json() for part in message.parts],
         **fields_of(message, "metadata", "extra", "tokens", "version", "home"),
         "position": position_json(message.position),

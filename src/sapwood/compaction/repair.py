@@ -44,7 +44,11 @@ def is_summary(message: ModelMessage) -> bool:
 
 def _as_shown(message: Message) -> ModelMessage:
     return ModelMessage(
-        id=message.id, role=message.role, parts=message.parts, metadata=message.metadata
+        id=message.id,
+        role=message.role,
+        parts=message.parts,
+        metadata=message.metadata,
+        name=message.name,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..errors import UsageError
-from ..rules.ids import MAX_NAME_BYTES, check_name
+from ..rules.ids import MAX_KEY_BYTES, check_name
 
 
 class DocumentKeys(NamedTuple):
@@ -49,7 +49,7 @@ def check_scope(scope: str, agent: str | None, label: str) -> None:
             f"there is an agent, and the scope is {scope!r}: use scope='agent'", path="agent"
         )
     key = document_keys_of(scope, "any", agent).block(label)
-    if len(key.encode()) > MAX_NAME_BYTES:
+    if len(key.encode()) > MAX_KEY_BYTES:
         raise UsageError(f"the label {label!r:.40} is too long, or the agent's name", path="label")
 
 

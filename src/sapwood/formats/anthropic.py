@@ -63,7 +63,7 @@ def to_anthropic(
     check_reasoning(reasoning)
     written: list[Json] = []
     is_results = False
-    for role, parts, rest in blocks_of(checked_messages(messages), BLOCK_RULES):
+    for role, parts, rest, _ in blocks_of(checked_messages(messages), BLOCK_RULES):
         if role == "tool" and is_results:
             written[-1]["content"] += CONTENT.write_elements(parts, "user", reasoning)
             continue

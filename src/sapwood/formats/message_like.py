@@ -29,6 +29,8 @@ class MessageLike(Protocol):
     def metadata(self) -> dict[str, Any]: ...
     @property
     def id(self) -> str | None: ...
+    @property
+    def name(self) -> str | None: ...
 
 
 def checked_messages(messages: Iterable[MessageLike]) -> list[MessageLike]:
@@ -68,7 +70,13 @@ def _with_results_after_calls(message: MessageLike, own: set[str]) -> MessageLik
             ordered += early.get(part.call_id, ())
     if not early:
         return message
-    return NewMessage(role=message.role, parts=ordered, metadata=message.metadata, id=message.id)
+    return NewMessage(
+        role=message.role,
+        parts=ordered,
+        metadata=message.metadata,
+        id=message.id,
+        name=message.name,
+    )
 
 
 def _not_messages(value: object, path: str) -> UsageError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import msgspec
+
 from ..model import (
     FilePart,
     NewMessage,
@@ -15,6 +17,7 @@ from ..model import (
     ToolCallPart,
     ToolResultPart,
 )
+from ..rules.ids import is_name
 from . import files
 from .client_values import mapping, mapping_at, objects_at, text_at, values_of
 from .message_content import ContentFormat
@@ -78,7 +81,11 @@ def to_openai_chat(
 def _read(message: Json, path: str) -> NewMessage:
     role = text_at(message, "role", path)
     if role not in ("tool", "function"):
-        return CONTENT.read(message, role, path, _fields(message, path))
+        if "name" not in message or not is_name(message["name"]):
+            return CONTENT.read(message, role, path, _fields(message, path))
+        unnamed = {key: value for key, value in message.items() if key != "name"}
+        read = CONTENT.read(unnamed, role, path, _fields(unnamed, path))
+        return msgspec.structs.replace(read, name=message["name"])
     part = read_result(message, path)
     rest = difference(write_result(part), message)
     return NewMessage(role="tool", parts=[part], metadata={NAME: rest} if rest else {})
@@ -98,8 +105,9 @@ def _fields(message: Json, path: str) -> Iterator[tuple[str, Part]]:
 
 def _write(block: RoleBlock, reasoning: Reasoning) -> Json | None:
     text = only_text(block.parts, block.rest)
+    named: Json = {} if block.name is None else {"name": block.name}
     if text is not None:
-        return {"role": CONTENT.role_of(block.role), "content": text}
+        return {"role": CONTENT.role_of(block.role), "content": text, **named}
     said: list[Part] = []
     fields: Json = {}
     calls: list[Json] = []
@@ -112,7 +120,9 @@ def _write(block: RoleBlock, reasoning: Reasoning) -> Json | None:
             said.append(part)
     if calls:
         fields["tool_calls"] = calls
-    return CONTENT.write(block.role, said, block.rest, reasoning, fields)
+    written = CONTENT.write(block.role, said, block.rest, reasoning, fields)
+    # What is kept of an older message has its name.
+    return {**named, **written} if written else None
 
 
 def _read_content(message: Json, role: str, path: str) -> list[Part]:

@@ -12,11 +12,15 @@ from .unmapped_fields import Json, rest_of, with_natives
 
 
 class RoleBlock(NamedTuple):
-    """Parts of one role; `tool` has results only. `rest` is that of a message that is whole."""
+    """Parts of one role; `tool` has results only. `rest` is that of a message that is whole.
+
+    `name` is its speaker's, if there is one.
+    """
 
     role: str
     parts: list[Part]
     rest: Json
+    name: str | None = None
 
 
 class BlockRules(NamedTuple):
@@ -48,11 +52,19 @@ def _cut(message: MessageLike, rules: BlockRules) -> list[RoleBlock]:
     role = message.role
     parts = with_natives(message.parts) if "other" in rest else message.parts
     if not has_tools(parts):
-        return [RoleBlock("user" if role == "tool" else role, parts, rest)]
+        return [RoleBlock("user" if role == "tool" else role, parts, rest, message.name)]
     is_assistant = role == "assistant" or any(isinstance(part, ToolCallPart) for part in parts)
     cut = _steps(parts, rules) if is_assistant else _results_apart(role, parts, rules)
+    name = message.name
     return [
-        RoleBlock(role, some, rest if len(some) == len(parts) else {}) for role, some in cut if some
+        RoleBlock(
+            role,
+            some,
+            rest if len(some) == len(parts) else {},
+            None if role == "tool" else name,
+        )
+        for role, some in cut
+        if some
     ]
 
 
@@ -97,7 +109,7 @@ def _joined(blocks: list[RoleBlock], ends: dict[int, int]) -> list[RoleBlock]:
     end = -1
     for index, block in enumerate(blocks):
         if end > index and block.role == joined[-1].role == "assistant":
-            joined[-1] = RoleBlock("assistant", joined[-1].parts + block.parts, {})
+            joined[-1] = RoleBlock("assistant", joined[-1].parts + block.parts, {}, joined[-1].name)
         else:
             joined.append(block)
             end = ends.get(index, -1)
@@ -144,6 +156,6 @@ def _with_moved(
         if len(stays) == len(block.parts):
             yield block
         elif stays:
-            yield RoleBlock(block.role, stays, {})
+            yield RoleBlock(block.role, stays, {}, block.name)
         if index in moved:
             yield RoleBlock("tool", moved[index], {})

@@ -44,6 +44,8 @@ def _is_empty(message: Json) -> bool:
 def _fit_chat(message: Json) -> Json:
     if isinstance(message.get("tool_call_id"), str):
         message = {**message, "tool_call_id": fit_length(message["tool_call_id"], 40)}
+    if isinstance(message.get("name"), str) and message.get("role") != "function":
+        message = {**message, "name": fit_name(message["name"])}
     if not message.get("tool_calls"):
         return message
     return {**message, "tool_calls": [_fit_chat_call(call) for call in message["tool_calls"]]}

@@ -30,6 +30,7 @@ from .message import (
     Gap,
     Leaf,
     Message,
+    MessagePage,
     NewMessage,
     OnKnown,
     Position,
@@ -51,6 +52,7 @@ from .part import (
 )
 from .record import (
     Change,
+    ChangedOwners,
     ChangeKind,
     Changes,
     Document,
@@ -82,6 +84,7 @@ __all__ = [
     "Appended",
     "Change",
     "ChangeKind",
+    "ChangedOwners",
     "Changes",
     "ClearEvent",
     "CompactEvent",
@@ -111,6 +114,7 @@ __all__ = [
     "Hits",
     "Leaf",
     "Message",
+    "MessagePage",
     "ModelInput",
     "ModelMessage",
     "NewMessage",

@@ -93,7 +93,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
 
     `after` and `before` are depths, exclusive. `limit` and `max_bytes` cut the end, or the start
     when reading `backwards`; entries come in path order either way. At least one entry is given,
-    however large.
+    however large. Without `bodies`, messages have no parts, metadata, extra or name.
     """
 
     leaf: str | Root | None = None
@@ -103,6 +103,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     after: int = 0
     before: int | None = None
     backwards: bool = False
+    bodies: bool = True
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):

@@ -62,9 +62,11 @@ class Position(msgspec.Struct, frozen=True, order=True):
 class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message to append. Without an id it gets one; without tokens they are estimated.
 
-    `created_us` is for what was said elsewhere before; without it, it is the store's clock. `extra`
-    is kept beside the message: it is not compared, searched, counted as tokens or shown to a model.
-    An update without one keeps what is there.
+    `name` tells several speakers of one role apart. `created_us` is for what was said elsewhere
+    before; without it, it is the store's clock. `extra` is kept beside the message: it is not
+    compared, searched, counted as tokens or shown to a model. An update without one keeps what is
+    there. `digest`, of 1 to 32 bytes, is what a repeated append is compared by in place of the
+    store's own: for what wraps a store and seals what is said, each time in another way.
     """
 
     role: str
@@ -74,6 +76,8 @@ class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int | None = None
     created_us: int | None = None
     extra: dict[str, Any] | UnsetType = UNSET
+    name: str | None = None
+    digest: bytes | None = None
 
 
 class Message(_Dated, msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -93,6 +97,7 @@ class Message(_Dated, msgspec.Struct, frozen=True, kw_only=True, gc=False):
     version: int
     created_us: int
     extra: dict[str, Any] = {}
+    name: str | None = None
     data_at: Position | None = None
 
     @property
@@ -161,6 +166,13 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     position: Position
     message: Message | None
+
+
+class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
+    """Some of the messages that a session sees, and whether there are more after them."""
+
+    messages: list[Message]
+    more: bool
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,6 +25,7 @@ class ModelMessage(msgspec.Struct, frozen=True, kw_only=True):
     parts: list[Part]
     metadata: dict[str, Any] = {}
     id: str | None = None
+    name: str | None = None
 
     @property
     def text(self) -> str:

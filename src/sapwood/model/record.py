@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from .message import datetime_of
+from .message import Position, datetime_of
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,6 +17,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     value: bytes
     version: int
     updated_us: int
+    created_us: int
+    """When it was first put since it was last not there; a replacement and a copy keep it."""
     expires_us: int | None
     inherit: bool = True
     """Whether forks of its session get a copy of it."""
@@ -77,28 +79,49 @@ class UsageTotal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeKind(enum.Enum):
-    """What happened to a message, or to all that a session wrote."""
+    """What happened: to a message, to all that a session wrote, or to a session's record."""
 
     APPEND = "append"
     UPDATE = "update"
     DELETE = "delete"
     RETIRE = "retire"
+    RECORD = "record"
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of the change feed. RETIRE (a session deleted or cleared) names no message."""
+    """One entry of the change feed.
+
+    RETIRE (a session deleted or cleared) and RECORD (a session's record made or changed) name no
+    message and have no position. The version is that of the message, or else of the record: as the
+    change made it, or a later one. `tree` is opaque, and the same for all sessions of a tree.
+    """
 
     kind: ChangeKind
     session: str
     message: str | None
-    depth: int | None
+    tree: str
+    position: Position | None
+    version: int
     at_us: int
+
+    @property
+    def depth(self) -> int | None:
+        """The depth of the message's position."""
+        return None if self.position is None else self.position.depth
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
     """A page of the change feed, and the cursor that continues it."""
 
     changes: list[Change]
+    cursor: str
+    more: bool
+
+
+class ChangedOwners(msgspec.Struct, frozen=True, kw_only=True):
+    """Some of the owners that changed, by name, and the cursor that continues with the next."""
+
+    owners: list[str]
     cursor: str
     more: bool
 

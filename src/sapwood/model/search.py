@@ -12,12 +12,14 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     """What to look for, in all of an owner's sessions or in what one session sees.
 
     `text` is the query: words, "phrases", OR, NOT, prefix*, and the filters role:, title:, tag:,
-    after: and before:. Every other character is searched for as it stands.
+    after: and before:. Every other character is searched for as it stands. A `cursor` goes on
+    after the page of the same search that gave it.
     """
 
     text: str
     session: str | None = None
     limit: int = 20
+    cursor: str | None = None
 
 
 class Hit(_Dated, msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +42,7 @@ class Hit(_Dated, msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hits(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found, the best first; `more` says that the limit cut some off."""
+    """What was found, the best first; the cursor is None when there is no more."""
 
     hits: list[Hit]
-    more: bool
+    cursor: str | None

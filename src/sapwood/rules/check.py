@@ -31,7 +31,7 @@ from ..model import (
     Usage,
 )
 from .codec import encode_json, refuse_json
-from .ids import check_name, check_time
+from .ids import check_key, check_name, check_time
 from .tokens import MAX_TOKENS
 
 MAX_PAGE = 10_000
@@ -43,6 +43,7 @@ PINS = "pins"
 MAX_EXPIRY_S = 10**10  # three centuries: the end is a date that Python can say
 
 name = check_name
+key = check_key
 
 
 def owner(value: str) -> None:
@@ -75,12 +76,6 @@ def position(value: Position, what: str) -> None:
     count(value.depth, f"{what}.depth", 1)
 
 
-def data_place(value: Position | Root, what: str) -> None:
-    """Check the position of a version of data, or `ROOT`."""
-    if not isinstance(value, Root):
-        position(value, what)
-
-
 def message_ids(ids: Sequence[str]) -> None:
     """Check a list of message ids; a string alone is a mistake that is easily made."""
     _names(ids, "ids")
@@ -104,6 +99,8 @@ def has_id(message: NewMessage) -> None:
         raise UsageError("a message to update needs its id", path="message id")
     if message.created_us is not None:
         raise UsageError("an update keeps the time: leave created_us out", path="created_us")
+    if message.digest is not None:
+        raise UsageError("an update keeps the first digest: leave it out", path="digest")
 
 
 def whole(value: int | None, what: str, least: int, most: int = MAX_WHOLE) -> None:
@@ -212,6 +209,13 @@ def read(query: Read) -> None:
     whole(query.max_bytes, "max_bytes", 1)
     count(query.after, "after", 0)
     whole(query.before, "before", 0)
+    instance(query.bodies, bool, "bodies")
+
+
+def message_page(after: Position | None, limit: int) -> None:
+    """Check how a session's messages are listed."""
+    given(position, after, "after")
+    count(limit, "limit", 1, MAX_PAGE)
 
 
 def new_overlay(new: NewOverlay, max_bytes: int) -> None:
@@ -241,14 +245,14 @@ def document(owner: str, session: str | None, key: str) -> None:
     """Check which document is meant."""
     name(owner, "owner")
     given(name, session, "session")
-    name(key, "key")
+    check_key(key, "key")
 
 
 def documents(owner: str, session: str | None, prefix: str) -> None:
     """Check which documents are meant; an empty prefix means all."""
     document(owner, session, "any")
     if prefix != "":
-        name(prefix, "prefix")
+        check_key(prefix, "prefix")
 
 
 def document_value(value: bytes, max_bytes: int) -> None:
@@ -268,7 +272,7 @@ def document_changes(changes: Sequence[DocumentChange], max_bytes: int) -> None:
                 f"{what} is a {type(change).__name__}: give a DocumentPut or a DocumentDelete",
                 path=what,
             )
-        name(change.key, f"{what}.key")
+        check_key(change.key, f"{what}.key")
         version(change.expected_version)
         if isinstance(change, DocumentPut):
             document_value(change.value, max_bytes)
@@ -361,6 +365,7 @@ def search(value: Search) -> None:
     instance(value, Search, "search")
     given(name, value.session, "session")
     count(value.limit, "limit", 1, MAX_HITS)
+    given(text, value.cursor, "cursor")
 
 
 def feed(after: str, limit: int, reader: str | None) -> None:
@@ -390,5 +395,5 @@ def fences(value: Fence | Sequence[Fence] | None) -> tuple[Fence, ...]:
 
 def _fence(value: Fence, what: str) -> None:
     instance(value, Fence, what)
-    name(value.key, f"{what}.key")
+    check_key(value.key, f"{what}.key")
     count(value.version, f"{what}.version", 0)

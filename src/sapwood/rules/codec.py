@@ -26,6 +26,7 @@ MAX_NESTING = 500
 MARK_ROLE = ""
 """What no message has for its role."""
 MARK_DIGEST = b"mark"
+MAX_DIGEST_BYTES = 32
 USUAL_ROLES = frozenset({"user", "assistant", "system", "developer", "tool"})
 
 
@@ -35,6 +36,7 @@ class Body(msgspec.Struct, omit_defaults=True, gc=False):
     parts: list[Part]
     metadata: dict[str, Any] = {}
     extra: dict[str, Any] = {}
+    name: str | None = None
 
 
 class Packed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -54,6 +56,9 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """None was given: an update keeps that of the stored message."""
     max_bytes: int = MAX_MESSAGE_BYTES
     """What it may take with the extra that it keeps."""
+    name: str | None = None
+    given_digest: bytes | None = None
+    """What its client has it compared by: it is stored, since nobody can work it out."""
     data: bytes | None = None
     """The data that holds from it on; a mark has nothing else."""
 
@@ -62,7 +67,9 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """What a repeated append is compared by; worked out when asked for."""
         if self.is_mark:
             return MARK_DIGEST
-        return digest(self.role, Body(self.parts, self.metadata))
+        if self.given_digest is not None:
+            return self.given_digest
+        return digest(self.role, Body(self.parts, self.metadata, name=self.name))
 
     @property
     def is_mark(self) -> bool:
@@ -101,9 +108,13 @@ def pack(
     role = message.role
     if type(role) is not str or role not in USUAL_ROLES:
         check_name(role, "role")
+    if message.name is not None:
+        check_name(message.name, "name")
+    if message.digest is not None:
+        _check_digest(message.digest)
     keeps_extra = message.extra is UNSET
     extra = {} if message.extra is UNSET else message.extra
-    body = Body(_listed(message.parts, "parts"), message.metadata, extra)
+    body = Body(_listed(message.parts, "parts"), message.metadata, extra, message.name)
     is_plain = _is_plain(body)
     data = encode_body(body, max_bytes, is_plain)
     tokens = message.tokens
@@ -128,7 +139,16 @@ def pack(
         extra=body.extra,
         keeps_extra=keeps_extra,
         max_bytes=max_bytes,
+        name=message.name,
+        given_digest=message.digest,
     )
+
+
+def _check_digest(value: bytes) -> None:
+    if type(value) is not bytes or not 0 < len(value) <= MAX_DIGEST_BYTES:
+        raise UsageError(
+            f"digest must be 1 to {MAX_DIGEST_BYTES} bytes, not {value!r:.80}", path="digest"
+        )
 
 
 def pack_all(
@@ -203,6 +223,7 @@ def _estimate(body: Body, data: bytes) -> int:
         or part.extra
         or body.metadata
         or body.extra
+        or body.name
     ):
         return estimate_parts(body.parts)
     if isinstance(part.output, str):
@@ -218,16 +239,17 @@ def _is_read_back(data: bytes, body: Body) -> bool:
 
 
 def digest(role: str, body: Body) -> bytes:
-    """Digest role, parts and metadata, whatever the order of keys in their objects."""
-    said = _encode_canonical(Body(body.parts, body.metadata) if body.extra else body)
-    return hashlib.sha256(role.encode() + b"\0" + said).digest()[:16]
+    """Digest role, parts, metadata and name, whatever the order of keys in their objects."""
+    said = Body(body.parts, body.metadata, name=body.name) if body.extra else body
+    return hashlib.sha256(role.encode() + b"\0" + _encode_canonical(said)).digest()[:16]
 
 
 def keeping_extra(new: Packed, extra: dict[str, Any]) -> Packed:
     """Return what an update writes: with the stored message's extra, where none was given."""
     if not new.keeps_extra or not extra:
         return new
-    body = encode_body(Body(new.parts, new.metadata, extra), new.max_bytes, is_plain=True)
+    whole = Body(new.parts, new.metadata, extra, new.name)
+    body = encode_body(whole, new.max_bytes, is_plain=True)
     return replace(new, body=body, extra=extra)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from ..errors import UsageError
 
 MAX_NAME_BYTES = 256
+MAX_KEY_BYTES = 1024
+"""How long a document's key may be, which names several things."""
 MAX_TIME_US = 253_402_300_799_999_999  # the last microsecond of the year 9999
 
 
@@ -41,22 +43,36 @@ class IdMaker:
         return (f"{number:014x}{mark}" for number in range(first, first + count))
 
 
-def check_name(value: str, what: str) -> None:
+def check_key(value: str, what: str) -> None:
+    """Refuse a document's key that is not 1 to 1,024 bytes of UTF-8 without controls."""
+    check_name(value, what, MAX_KEY_BYTES)
+
+
+def check_name(value: str, what: str, most: int = MAX_NAME_BYTES) -> None:
     """Refuse an id, label or owner that is not 1 to 256 bytes of UTF-8 without controls."""
-    if type(value) is str and value.isascii() and value.isprintable() and 0 < len(value) <= 256:
+    if type(value) is str and value.isascii() and value.isprintable() and 0 < len(value) <= most:
         return
     if not isinstance(value, str):
         raise UsageError(f"{what} must be a string, not {type(value).__name__}", path=what)
     if not value:
-        raise UsageError(f"{what} is empty: give 1 to {MAX_NAME_BYTES} bytes", path=what)
+        raise UsageError(f"{what} is empty: give 1 to {most} bytes", path=what)
     try:
         size = len(value.encode())
     except UnicodeEncodeError:
         raise UsageError(f"{what} {value!r} has a lone surrogate", path=what) from None
-    if size > MAX_NAME_BYTES:
-        raise UsageError(f"{what} has {size} bytes: at most {MAX_NAME_BYTES}", path=what)
+    if size > most:
+        raise UsageError(f"{what} has {size} bytes: at most {most}", path=what)
     if any(unicodedata.category(char) == "Cc" for char in value):
         raise UsageError(f"{what} {value!r} has a control character", path=what)
+
+
+def is_name(value: object) -> bool:
+    """Whether something is an id, label or owner as `check_name` takes it."""
+    try:
+        check_name(value, "")  # type: ignore[arg-type]
+    except UsageError:
+        return False
+    return True
 
 
 def check_time(value: object, what: str) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 LAST_CHARACTER = "\U0010ffff"
 LAST_BEFORE_SURROGATES, FIRST_AFTER_SURROGATES = "\ud7ff", "\ue000"
-BEYOND_ALL = LAST_CHARACTER * 65
+BEYOND_ALL = LAST_CHARACTER * 257
 """Longer than a key may be, of what no character comes after."""
 
 

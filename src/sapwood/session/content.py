@@ -53,6 +53,7 @@ def new_message(
     counter: TokenCounter | None,
     *,
     id: str | None = None,
+    name: str | None = None,
     metadata: dict[str, Any] | None = None,
     where: str = "",
 ) -> NewMessage:
@@ -68,6 +69,7 @@ def new_message(
         parts=parts,
         metadata={} if metadata is None else metadata,
         id=id,
+        name=name,
         tokens=count_tokens(counter, role, parts),
     )
 
@@ -85,18 +87,20 @@ def as_new_message(
     counter: TokenCounter | None,
     *,
     id: str | None = None,
+    name: str | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> NewMessage:
     """Make a message to append from its fields, or take the one given in place of the role."""
     if isinstance(role, NewMessage):
-        if content is not None or id is not None or metadata is not None:
+        if any(it is not None for it in (content, id, name, metadata)):
             raise UsageError(
-                "a whole message was given: content, id and metadata belong into it", path="content"
+                "a whole message was given: content, id, name and metadata belong into it",
+                path="content",
             )
         return _from_draft(role, counter, "message")
     if content is None and isinstance(role, str):
         raise UsageError("the message has no content: give a string or parts", path="content")
-    return new_message(role, content, counter, id=id, metadata=metadata)
+    return new_message(role, content, counter, id=id, name=name, metadata=metadata)
 
 
 def new_messages(drafts: Sequence[MessageDraft], counter: TokenCounter | None) -> list[NewMessage]:

@@ -19,7 +19,15 @@ NAMES: dict[str, Any] = {
     "a list": ["s"],
     "nothing": None,
 }
-"""What is no name: for owners, sessions, ids, keys, labels."""
+"""What is no name: for owners, sessions, ids, labels."""
+
+TOO_LONG = ("257 bytes", "258 bytes of two each")
+KEYS: dict[str, Any] = {
+    **{name: value for name, value in NAMES.items() if name not in TOO_LONG},
+    "1025 bytes": "x" * 1025,
+    "1026 bytes of two each": "é" * 513,
+}
+"""What is no key of a document, which may be longer."""
 
 
 def nested(depth: int) -> list[Any]:

@@ -7,6 +7,8 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from ..model import (
+    ChangeKind,
+    Changes,
     Entry,
     EntryRef,
     ForkPoint,
@@ -33,6 +35,8 @@ def say(
     metadata: dict[str, Any] | None = None,
     created_us: int | None = None,
     extra: dict[str, Any] | UnsetType = UNSET,
+    name: str | None = None,
+    digest: bytes | None = None,
 ) -> NewMessage:
     """Write a message of one text; without a text, it says its own id."""
     parts = [TextPart(text=(id or "") if text is None else text)]
@@ -44,6 +48,8 @@ def say(
         tokens=tokens,
         created_us=created_us,
         extra=extra,
+        name=name,
+        digest=digest,
     )
 
 
@@ -97,6 +103,11 @@ def _written(entry: Entry) -> str:
     if isinstance(entry, Summary):
         return "+".join([f"<{entry.overlay.id}>", *(message.id for message in entry.pinned)])
     return entry.id
+
+
+def ids_told(page: Changes) -> list[str | None]:
+    """Return the ids that a page of the feed tells of; what it tells of records is passed over."""
+    return [it.message for it in page.changes if it.kind is not ChangeKind.RECORD]
 
 
 def ids_of(messages: list[Message] | list[Message | None]) -> list[str | None]:

@@ -85,5 +85,6 @@ new_messages = st.builds(
     parts=st.lists(parts, max_size=4),
     metadata=json_objects,
     tokens=st.none() | st.integers(0, 10_000),
+    name=st.none() | names,
 )
 """Any message without an id."""

@@ -223,6 +223,7 @@ def _message_line(message: Message, parent: str | None, data: dict[str, Any] | N
         created_us=message.created_us,
         home=message.home,
         extra=message.extra,
+        name=message.name,
         data=data,
     )
 

@@ -315,8 +315,8 @@ def _difference(stored: NamedSession, line: MessageLine, found: MessagesById) ->
     message = found.get(line.id)
     if message is None:
         return "was deleted in the store" if stored.is_deleted(line.id) else ""
-    here = (line.role, line.parts, line.metadata)
-    if (message.role, message.parts, message.metadata) != here:
+    here = (line.role, line.parts, line.metadata, line.name)
+    if (message.role, message.parts, message.metadata, message.name) != here:
         return "has other content in the store"
     if stored.own_data(message) != line.data:
         return "has other data in the store"

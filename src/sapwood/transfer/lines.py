@@ -35,6 +35,8 @@ FORMAT = "sapwood-export"
 VERSION = 1
 MOST_TOLD = 5
 FOR_A_GAP = {"sapwood": "the place of a deleted message"}
+MESSAGE_FIELDS = ("role", "parts", "metadata", "tokens", "extra", "name")
+"""What of a message a copy compares, and an update replaces."""
 MAX_LINE_BYTES = 256 * 1024 * 1024
 # How much is compared, or written, at a time.
 CHUNK = 500
@@ -103,6 +105,7 @@ class MessageLine(_LineBase, frozen=True, kw_only=True, tag="message"):
     created_us: int
     home: str | None
     extra: dict[str, Any] = {}
+    name: str | None = None
     data: dict[str, Any] | None = None
 
 
@@ -278,6 +281,7 @@ def new_place(line: MessageLine | GapLine) -> NewMessage:
         tokens=line.tokens,
         created_us=line.created_us,
         extra=line.extra,
+        name=line.name,
     )
 
 

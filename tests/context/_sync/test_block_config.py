@@ -56,7 +56,7 @@ def test_a_label_that_is_taken_is_refused(make: Make, label: str) -> None:
     [
         ({"label": ""}, "label"),
         ({"label": "a\nb"}, "label"),
-        ({"label": "x" * 251}, "label"),
+        ({"label": "x" * 257}, "label"),
         ({"label": 7}, "label"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"max_tokens": True}, "max_tokens"),
@@ -65,7 +65,7 @@ def test_a_label_that_is_taken_is_refused(make: Make, label: str) -> None:
         ({"scope": "world"}, "scope"),
         ({"scope": "agent"}, "agent"),
         ({"agent": "cook"}, "agent"),
-        ({"scope": "agent", "agent": "x" * 250}, "label"),
+        ({"label": "x" * 256, "scope": "agent", "agent": "/" * 256}, "label"),
         ({"provider": {"get": 1}}, "provider"),
         ({"provider": "text"}, "provider"),
         ({"provider": TextProvider}, "provider"),

@@ -14,6 +14,7 @@ from servers.redis import RedisServer
 from sapwood.errors import NotFoundError
 from sapwood.model import ChangeKind, NewSession, SessionQuery
 from sapwood.stores.redis import RedisStore
+from sapwood.testing.makers import ids_told
 
 from ..tried import tried
 from .support import ADA, ids_in, make_session, open_store, say
@@ -75,7 +76,7 @@ def test_rule_01_what_killed_processes_were_told_is_there_once(
             # The last one may have been written without its process hearing of it.
             assert written in (own, [*own, f"p{number}-{len(own)}"])
             assert store.append(ADA, "s", [say(own[-1], own[-1].split("-")[1])]).written == 0
-        assert [it.message for it in store.changes(ADA, limit=10_000).changes] == there
+        assert ids_told(store.changes(ADA, limit=10_000)) == there
         assert store.admin.check() == []
 
 
@@ -143,6 +144,6 @@ class TestBetweenTwoSteps:
         self, server: RedisServer, prefix: str, store: RedisStore
     ) -> None:
         let_die(server, prefix, "publish")
-        assert [it.message for it in store.changes(ADA).changes] == ["m1", "m2"]
+        assert ids_told(store.changes(ADA)) == ["m1", "m2"]
         store.append(ADA, "s", [say("m3")])
-        assert [it.message for it in store.changes(ADA).changes] == ["m1", "m2", "m3"]
+        assert ids_told(store.changes(ADA)) == ["m1", "m2", "m3"]

@@ -79,7 +79,7 @@ async def test_a_session_searches_what_it_sees(
     assert [hit.entry.id for hit in (await chat.search("tram yellow")).hits] == ["m9"]
     assert (await fork.search("tram")).hits == []
     everywhere = await sessions.search("tram", limit=1)
-    assert (len(everywhere.hits), everywhere.more) == (1, True)
+    assert (len(everywhere.hits), everywhere.cursor is None) == (1, False)
     assert [hit.session for hit in (await sessions.search("tram", session="chat")).hits] == ["chat"]
 
 

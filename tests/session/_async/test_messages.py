@@ -102,6 +102,43 @@ async def test_update_keeps_what_is_not_given(chat: AsyncSession) -> None:
     assert (other.text, other.role, other.metadata) == ("c", "system", {"k": 2})
 
 
+async def test_a_name_is_kept_until_another_is_given(chat: AsyncSession) -> None:
+    said = await chat.append("user", "a", name="Ann")
+    assert said.name == "Ann"
+    kept = await chat.update(said, "b", role="user", metadata={})
+    assert (kept.text, kept.name) == ("b", "Ann")
+    assert (await chat.update(said, name="Bob")).name == "Bob"
+    assert (await chat.prepare()).messages[0].name == "Bob"
+    edited = await chat.edit(said, "c")
+    assert (edited.name, edited.text) == ("Bob", "c")
+    assert (await chat.update(said, name=None)).name is None
+    assert (await chat.upsert("user", "d", id=said.id, name="Cy")).name == "Cy"
+    with pytest.raises(UsageError):
+        await chat.append(NewMessage(role="user", parts=[]), name="Ann")
+
+
+async def test_all_messages_are_streamed_after_what_they_follow(chat: AsyncSession) -> None:
+    first = await chat.append("user", "a")
+    second = await chat.append("assistant", "b")
+    third = await chat.append("assistant", "c", parent=first)
+    streamed = [message.id async for message in chat.iter_messages(page=1)]
+    assert streamed == [first.id, second.id, third.id]
+    after = second.position
+    assert [message.id async for message in chat.iter_messages(after=after)] == [third.id]
+    assert await chat.get_parent(third) == first.id
+    assert await chat.get_parent(first.id) is ROOT
+    with pytest.raises(NotFoundError):
+        await chat.get_parent("nowhere")
+
+
+async def test_an_id_is_found_in_all_sessions_that_wrote_it(
+    sessions: AsyncSessionManager,
+) -> None:
+    for name in ("b", "a"):
+        await (await sessions.session(name)).append("user", "hello", id="m1")
+    assert await sessions.find_homes("m1") == ["a", "b"]
+
+
 async def test_update_keeps_what_was_changed_since_the_message_was_read(chat: AsyncSession) -> None:
     read = await chat.append("assistant", "x", metadata={"done": False})
     await chat.update(read.id, role="tool", metadata={"done": True})
@@ -118,7 +155,9 @@ async def test_update_reads_nothing_when_all_is_given(
     answer = await chat.append("assistant", "Take ")
     monkeypatch.setattr(chat._stored.store, "find_messages", fail)
     for message in (answer, answer.id):
-        updated = await chat.update(message, "Take tram 28", role="assistant", metadata={})
+        updated = await chat.update(
+            message, "Take tram 28", role="assistant", name=None, metadata={}
+        )
         assert updated.text == "Take tram 28"
 
 

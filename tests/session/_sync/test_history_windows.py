@@ -79,7 +79,7 @@ def test_a_session_searches_what_it_sees(chat: Session, sessions: SessionManager
     assert [hit.entry.id for hit in (chat.search("tram yellow")).hits] == ["m9"]
     assert (fork.search("tram")).hits == []
     everywhere = sessions.search("tram", limit=1)
-    assert (len(everywhere.hits), everywhere.more) == (1, True)
+    assert (len(everywhere.hits), everywhere.cursor is None) == (1, False)
     assert [hit.session for hit in (sessions.search("tram", session="chat")).hits] == ["chat"]
 
 

@@ -104,6 +104,43 @@ def test_update_keeps_what_is_not_given(chat: Session) -> None:
     assert (other.text, other.role, other.metadata) == ("c", "system", {"k": 2})
 
 
+def test_a_name_is_kept_until_another_is_given(chat: Session) -> None:
+    said = chat.append("user", "a", name="Ann")
+    assert said.name == "Ann"
+    kept = chat.update(said, "b", role="user", metadata={})
+    assert (kept.text, kept.name) == ("b", "Ann")
+    assert (chat.update(said, name="Bob")).name == "Bob"
+    assert (chat.prepare()).messages[0].name == "Bob"
+    edited = chat.edit(said, "c")
+    assert (edited.name, edited.text) == ("Bob", "c")
+    assert (chat.update(said, name=None)).name is None
+    assert (chat.upsert("user", "d", id=said.id, name="Cy")).name == "Cy"
+    with pytest.raises(UsageError):
+        chat.append(NewMessage(role="user", parts=[]), name="Ann")
+
+
+def test_all_messages_are_streamed_after_what_they_follow(chat: Session) -> None:
+    first = chat.append("user", "a")
+    second = chat.append("assistant", "b")
+    third = chat.append("assistant", "c", parent=first)
+    streamed = [message.id for message in chat.iter_messages(page=1)]
+    assert streamed == [first.id, second.id, third.id]
+    after = second.position
+    assert [message.id for message in chat.iter_messages(after=after)] == [third.id]
+    assert chat.get_parent(third) == first.id
+    assert chat.get_parent(first.id) is ROOT
+    with pytest.raises(NotFoundError):
+        chat.get_parent("nowhere")
+
+
+def test_an_id_is_found_in_all_sessions_that_wrote_it(
+    sessions: SessionManager,
+) -> None:
+    for name in ("b", "a"):
+        (sessions.session(name)).append("user", "hello", id="m1")
+    assert sessions.find_homes("m1") == ["a", "b"]
+
+
 def test_update_keeps_what_was_changed_since_the_message_was_read(chat: Session) -> None:
     read = chat.append("assistant", "x", metadata={"done": False})
     chat.update(read.id, role="tool", metadata={"done": True})
@@ -120,7 +157,7 @@ def test_update_reads_nothing_when_all_is_given(
     answer = chat.append("assistant", "Take ")
     monkeypatch.setattr(chat._stored.store, "find_messages", fail)
     for message in (answer, answer.id):
-        updated = chat.update(message, "Take tram 28", role="assistant", metadata={})
+        updated = chat.update(message, "Take tram 28", role="assistant", name=None, metadata={})
         assert updated.text == "Take tram 28"
 
 

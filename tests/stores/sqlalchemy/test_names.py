@@ -8,6 +8,7 @@ import pytest
 from servers.names import own
 from servers.sql import Database
 from sqlalchemy import Column, Engine, String, create_engine, inspect, text
+from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from sapwood.errors import (
@@ -244,6 +245,53 @@ def test_a_users_table_that_would_mix_up_ids_is_refused(mariadb_url: str) -> Non
     store = SqlAlchemyStore(engine, new_id=new_id, prefix=prefix, own_tables=True)
     with store, pytest.raises(SchemaError, match=rf"{prefix}message\.id"):
         store.find_session(ADA, "s")
+    tables.metadata.drop_all(engine)
+    engine.dispose()
+
+
+def test_a_users_table_that_has_no_room_for_a_documents_key_is_refused(
+    database: Database,
+) -> None:
+    engine, prefix = create_engine(url_of(database)), own("short_")
+    tables = Tables(engine.dialect.name, prefix=prefix)
+    tables.metadata.drop_all(engine)
+    kind, name = tables.kind, tables.document.c.key
+    name.type = mysql.VARBINARY(256) if kind == "mysql" else String(256)
+    tables.metadata.create_all(engine)
+    store = SqlAlchemyStore(engine, new_id=new_id, prefix=prefix, own_tables=True)
+    with store, pytest.raises(SchemaError, match=rf"1024 bytes in {prefix}document\.key"):
+        store.find_session(ADA, "s")
+    tables.metadata.drop_all(engine)
+    engine.dispose()
+
+
+def test_documents_of_a_users_table_are_in_order_whatever_its_collation(
+    database: Database,
+) -> None:
+    engine, prefix = create_engine(url_of(database)), own("sorts_")
+    tables = Tables(engine.dialect.name, prefix=prefix)
+    tables.metadata.drop_all(engine)
+    collation = {"sqlite": "NOCASE", "postgresql": "en_US.utf8"}.get(tables.kind)
+    if collation is None:
+        pytest.skip("on this database a column of names is compared byte by byte, or refused")
+    with engine.connect() as conn:
+        found = text("SELECT 1 FROM pg_collation WHERE collname = 'en_US.utf8'")
+        if tables.kind == "postgresql" and conn.execute(found).first() is None:
+            collation = "und-x-icu"
+    if tables.kind == "postgresql":
+        tables.document.c.key.type = postgresql.TEXT(collation=collation)
+    else:
+        tables.document.c.key.type = String(collation=collation)
+    tables.metadata.create_all(engine)
+    keys = ["B", "a", "b/", "b/1", "b/2", "b0", "c", "é"]
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix, own_tables=True) as store:
+        for key in keys:
+            store.put_document(ADA, key, b"v")
+        assert [it.key for it in store.list_documents(ADA)] == keys
+        page = store.list_documents(ADA, "b/", after="b/", limit=1, values=False)
+        assert [(it.key, it.value) for it in page] == [("b/1", b"")]
+        back = store.list_documents(ADA, after="b0", reverse=True)
+        assert [it.key for it in back] == ["b/2", "b/1", "b/", "a", "B"]
     tables.metadata.drop_all(engine)
     engine.dispose()
 

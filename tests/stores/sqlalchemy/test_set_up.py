@@ -16,6 +16,7 @@ from sapwood.errors import (
 )
 from sapwood.model import DocumentPut, NewSession, Read, SessionPatch
 from sapwood.stores.sqlalchemy import SqlAlchemyStore
+from sapwood.stores.sqlalchemy.column_types import MYSQL
 from sapwood.stores.sqlalchemy.schema import Migrator, steps_of
 from sapwood.stores.sqlalchemy.tables import Tables
 from sapwood.testing.makers import ADA, fork_of, say, shown
@@ -25,10 +26,21 @@ from .support import engine_of, furnish, names_in, new_id
 
 def go_back_to_the_second(engine: Engine, prefix: str) -> None:
     """Let tables be as the second step left them."""
+    go_back_to_the_third(engine, prefix)
     with engine.begin() as conn:
         conn.execute(text(f"ALTER TABLE {prefix}session DROP COLUMN closed"))
         conn.execute(text(f"ALTER TABLE {prefix}document DROP COLUMN inherit"))
         conn.execute(text(f"DELETE FROM {prefix}migration WHERE version = 3"))
+
+
+def go_back_to_the_third(engine: Engine, prefix: str) -> None:
+    """Let tables be as the third step left them."""
+    with engine.begin() as conn:
+        conn.execute(text(f"ALTER TABLE {prefix}document DROP COLUMN created_at"))
+        if engine.dialect.name in MYSQL:
+            change = "MODIFY `key` VARBINARY(256) NOT NULL"
+            conn.execute(text(f"ALTER TABLE {prefix}document {change}"))
+        conn.execute(text(f"DELETE FROM {prefix}migration WHERE version = 4"))
 
 
 def test_without_auto_migrate_nothing_is_made_until_it_is_asked_for(file: Engine) -> None:
@@ -36,9 +48,9 @@ def test_without_auto_migrate_nothing_is_made_until_it_is_asked_for(file: Engine
         with pytest.raises(MigrationNeededError):
             store.find_session(ADA, "s")
         assert names_in(file, "") == set()
-        assert store.admin.migrate() == 3
+        assert store.admin.migrate() == 4
         furnish(store)
-        assert store.admin.schema_version() == 3
+        assert store.admin.schema_version() == 4
 
 
 def test_a_newer_schema_is_refused_and_not_touched(store: SqlAlchemyStore) -> None:
@@ -81,7 +93,7 @@ def test_the_first_schemas_records_are_there(store: SqlAlchemyStore, kept: int) 
         patch = SessionPatch(model="small", source="cli", end_reason="timeout")
         record = again.update_session(ADA, "s", patch).record
         assert (record.model, record.source, record.end_reason) == ("small", "cli", "timeout")
-        assert again.admin.schema_version() == 3
+        assert again.admin.schema_version() == 4
     Tables(engine.dialect.name, prefix=prefix).metadata.drop_all(engine)
 
 
@@ -142,7 +154,31 @@ def test_the_second_schemas_sessions_go_on(
         assert again.admin.check() == []
     with engine.connect() as conn:
         asked = text(f"SELECT version FROM {prefix}migration ORDER BY version")
-        assert conn.execute(asked).scalars().all() == [1, 2, 3]
+        assert conn.execute(asked).scalars().all() == [1, 2, 3, 4]
+    tables.metadata.drop_all(engine)
+
+
+@pytest.mark.parametrize("broken_at", [None, "_record"])
+def test_the_third_schemas_documents_are_kept_and_take_longer_keys(
+    store: SqlAlchemyStore, broken_at: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, prefix = engine_of(store), own("third_")
+    tables = Tables(engine.dialect.name, prefix=prefix)
+    tables.metadata.drop_all(engine)
+    long, longer = "é" * 128, "é" * 512
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as made:
+        made.create_session(ADA, NewSession(id="s"))
+        kept = [made.put_document(ADA, key, b"v", session="s") for key in ("k", long)]
+    go_back_to_the_third(engine, prefix)
+    if broken_at is not None:
+        break_off(engine, prefix, broken_at, monkeypatch)
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as again:
+        assert again.list_documents(ADA, session="s") == kept
+        assert [it.created_us == it.updated_us for it in kept] == [True, True]
+        replaced = again.put_document(ADA, long, b"w", session="s")
+        assert replaced.created_us == kept[1].updated_us < replaced.updated_us
+        new = again.put_document(ADA, longer, b"x", session="s")
+        assert again.list_documents(ADA, "é", session="s") == [replaced, new]
     tables.metadata.drop_all(engine)
 
 
@@ -207,7 +243,7 @@ def test_the_steps_are_those_that_were_released() -> None:
     """A table was made by the text of its time: what a step makes is never changed."""
     for kind in ("mysql", "postgresql", "sqlite"):
         made = [(step.version, step.checksum[:8]) for step in steps_of(Tables(kind))]
-        assert made == [(1, "66bd40be"), (2, "fb273d32"), (3, "a94ac5de")]
+        assert made == [(1, "66bd40be"), (2, "fb273d32"), (3, "a94ac5de"), (4, "d09704fc")]
 
 
 def test_a_migration_that_was_broken_off_is_finished(mariadb_url: str) -> None:

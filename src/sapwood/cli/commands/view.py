@@ -196,10 +196,15 @@ def show_command(
     help="Only what this one sees.",
 )
 @click.option("--limit", type=click.IntRange(1, 1_000), default=20, help="How many; 20.")
+@click.option("--cursor", help="Go on after the page of this search that gave this cursor.")
 @common_options
 @pass_settings
 def search_command(
-    settings: Settings, query: tuple[str, ...], session: str | None, limit: int
+    settings: Settings,
+    query: tuple[str, ...],
+    session: str | None,
+    limit: int,
+    cursor: str | None,
 ) -> None:
     """Search the text of messages and summaries.
 
@@ -215,14 +220,14 @@ def search_command(
 
     output = settings.output
     with settings.open() as sessions:
-        found = sessions.search(" ".join(query), session=session, limit=limit)
+        found = sessions.search(" ".join(query), session=session, limit=limit, cursor=cursor)
     output.answer(hits_json(found), *hit_lines(output, found, has_names=True))
     if settings.json:
         return
     if not found.hits:
         note("nothing found")
-    elif found.more:
-        note(f"there are more than {limit}: raise --limit")
+    elif found.cursor is not None:
+        note(f"there are more: add --cursor {found.cursor}")
 
 
 @click.command("tail")

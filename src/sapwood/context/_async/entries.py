@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ...rules import check
-from ...rules.ids import MAX_NAME_BYTES, check_name
+from ...rules.ids import MAX_KEY_BYTES, check_name
 from ...rules.query import parse
 from ...store._async.contract import AsyncStore
 from ..config import BlockScope
@@ -51,7 +51,7 @@ class AsyncStoreEntries:
     async def load(self, key: str) -> str | None:
         """Return an entry's text, or None."""
         name = self._prefix + key
-        if not key or len(name.encode()) > MAX_NAME_BYTES:
+        if not key or len(name.encode()) > MAX_KEY_BYTES:
             return None
         document = await self._store.find_document(self._owner, name, session=self._place.session)
         return None if document is None else entry_in(document, self._prefix).content

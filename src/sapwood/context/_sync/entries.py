@@ -7,7 +7,7 @@ from __future__ import annotations
 import msgspec
 
 from ...rules import check
-from ...rules.ids import MAX_NAME_BYTES, check_name
+from ...rules.ids import MAX_KEY_BYTES, check_name
 from ...rules.query import parse
 from ...store._sync.contract import Store
 from ..config import BlockScope
@@ -53,7 +53,7 @@ class StoreEntries:
     def load(self, key: str) -> str | None:
         """Return an entry's text, or None."""
         name = self._prefix + key
-        if not key or len(name.encode()) > MAX_NAME_BYTES:
+        if not key or len(name.encode()) > MAX_KEY_BYTES:
             return None
         document = self._store.find_document(self._owner, name, session=self._place.session)
         return None if document is None else entry_in(document, self._prefix).content

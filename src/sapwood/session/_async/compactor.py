@@ -39,6 +39,7 @@ from ..compact_function import (
     without_protection,
 )
 from ..compactor_state import KEY, MARK, CompactorState, with_failure, with_run
+from ..heartbeat import AsyncHeartbeat
 from ..references import PlaceRef, id_of
 from .context_blocks import AsyncContextBlocks
 from .context_size import UNMEASURED, AsyncContextSize
@@ -53,11 +54,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LEASE = "compaction"
-LEASE_S = 600.0
-"""How long a compaction by a function without a time limit may take."""
+LEASE_S = 60.0
+"""How long nobody else compacts after a process ended; while it is at work, it renews the lease."""
 CLOSED = "the session is closed"
-GRACE_S = 60.0
-"""How much longer than the summariser's limit the lease is."""
 
 
 class _Refused(Exception):  # noqa: N818 - it is an outcome, and no error
@@ -144,9 +143,7 @@ class AsyncCompactor:
         """
         before = await self._size.tokens_anew()
         function = function_of(self._stored.setup.settings) if function is None else function
-        limit: float | None = getattr(function, "timeout_s", None)
-        seconds = LEASE_S if limit is None else limit + GRACE_S
-        async with compaction_lease(self._stored, seconds) as fence:
+        async with compaction_lease(self._stored) as fence:
             if fence is None:
                 return await self._refuse("another compaction of this session is at work", before)
             return await self._run(_Task(leaf, focus, trigger, function, before), fence)
@@ -282,25 +279,45 @@ def _hidden_in(history: History, draft: CompactDraft, pinned: set[str]) -> int:
 
 
 @asynccontextmanager
-async def compaction_lease(
-    stored: AsyncStoredSession, seconds: float
-) -> AsyncIterator[Fence | None]:
-    """Hold the right to compact a session; None while somebody else has it.
+async def compaction_lease(stored: AsyncStoredSession) -> AsyncIterator[Fence | None]:
+    """Hold the right to compact a session, however long that takes; None while another has it.
 
-    By the store's clock it ends by itself.
+    By the store's clock it ends by itself when it is not renewed any more. Whoever took it then
+    cannot be overwritten: what is written by it is fenced.
     """
     # By it a lease is known again whose version was never told.
     new_id = stored.setup.new_id
     mark = b"{}" if new_id is None else f'"{new_id()}"'.encode()
-    fence = await _take_lease(stored, seconds, mark)
+    heartbeat = AsyncHeartbeat(LEASE_S, on_lost=lambda: _warn(stored))
+    fence = await _take_lease(stored, mark)
+    if fence is None:
+        yield None
+        return
+    heartbeat.start(
+        lambda: stored.store.renew_document(
+            stored.owner,
+            LEASE,
+            session=stored.id,
+            expected_version=fence.version,
+            expires_in_s=LEASE_S,
+        )
+    )
     try:
         yield fence
     finally:
-        if fence is not None:
+        try:
+            await heartbeat.stop()
+        finally:
             await _release_lease(stored, fence)
 
 
-async def _take_lease(stored: AsyncStoredSession, seconds: float, mark: bytes) -> Fence | None:
+def _warn(stored: AsyncStoredSession) -> None:
+    logger.warning(
+        "the lease on compacting %r was lost: another compaction may take over", stored.id
+    )
+
+
+async def _take_lease(stored: AsyncStoredSession, mark: bytes) -> Fence | None:
     try:
         document = await stored.store.put_document(
             stored.owner,
@@ -308,7 +325,7 @@ async def _take_lease(stored: AsyncStoredSession, seconds: float, mark: bytes) -
             mark,
             session=stored.id,
             expected_version=0,
-            expires_in_s=seconds,
+            expires_in_s=LEASE_S,
         )
     except StaleVersionError:
         return None

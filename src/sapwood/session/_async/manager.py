@@ -121,6 +121,13 @@ class AsyncSessionManager(Configurable):
         record = await self._store.find_session(self._owner, id)
         return None if record is None else self._hold(record.id)
 
+    async def find_homes(self, message: str) -> list[str]:
+        """Find the sessions that wrote a message of this id, in the order of their names.
+
+        Each of the owner's sessions is looked into.
+        """
+        return await self._store.find_homes(self._owner, message)
+
     async def list_sessions(self, **filters: Unpack[SessionFilters]) -> SessionPage:
         """List the records of sessions, the last active first, a page at a time."""
         refuse_unknown(filters, SessionFilters)
@@ -143,11 +150,17 @@ class AsyncSessionManager(Configurable):
         session = await self.get(id)
         return await session.fork(new_id, message, title=title, detach=detach)
 
-    async def search(self, query: str, *, session: str | None = None, limit: int = 20) -> Hits:
+    async def search(
+        self,
+        query: str,
+        *,
+        session: str | None = None,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> Hits:
         """Find messages and summaries in all sessions, or in what one sees, the best first."""
-        return await self._store.search(
-            self._owner, Search(text=query, session=session, limit=limit)
-        )
+        search = Search(text=query, session=session, limit=limit, cursor=cursor)
+        return await self._store.search(self._owner, search)
 
     async def usage(
         self, session: str | None = None, *, by: Literal["model", "message"] = "model"

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from ...errors import ConflictError, UsageError
 from ...model import (
@@ -17,7 +17,9 @@ from ...model import (
     Hits,
     Message,
     NewMessage,
+    Position,
     Read,
+    Root,
     RowStatistic,
     Search,
     Summary,
@@ -41,17 +43,21 @@ class AsyncMessageMethods(AsyncSessionBase):
         content: Content | None = None,
         *,
         id: str | None = None,
+        name: str | None = None,
         metadata: dict[str, Any] | None = None,
         parent: PlaceRef | None = None,
         expected_tip: PlaceRef | None = None,
     ) -> Message:
         """Append a message after the tip, or after `parent`; the tip moves to it.
 
-        The message is given by its fields, or whole in place of the role. Idempotent by `id`: the
-        same message again gives back the stored one, other content is a `MessageConflictError`.
-        `StaleTipError` when the tip is not the expected one.
+        The message is given by its fields, or whole in place of the role; `name` tells several
+        speakers of one role apart. Idempotent by `id`: the same message again gives back the
+        stored one, other content is a `MessageConflictError`. `StaleTipError` when the tip is not
+        the expected one.
         """
-        message = as_new_message(role, content, self._setup.counter, id=id, metadata=metadata)
+        message = as_new_message(
+            role, content, self._setup.counter, id=id, name=name, metadata=metadata
+        )
         return (await self._append([message], parent, expected_tip)).messages[0]
 
     async def append_all(
@@ -75,27 +81,31 @@ class AsyncMessageMethods(AsyncSessionBase):
         content: Content | None = None,
         *,
         role: str | None = None,
+        name: str | UnsetType | None = UNSET,
         metadata: dict[str, Any] | None = None,
     ) -> Message:
-        """Change a message; what is not given stays as it is.
+        """Change a message; what is not given stays as it is, and a name of None is none.
 
-        It is read first, unless content, role and metadata are all given. `ConflictError` for a
-        message that a fork inherited: it is changed through the session that wrote it.
+        It is read first, unless all of these are given. `ConflictError` for a message that a fork
+        inherited: it is changed through the session that wrote it.
         """
         stored = self._stored
-        if content is None or role is None or metadata is None:
+        if content is None or role is None or name is UNSET or metadata is None:
             # A record that was handed in may be older than what is stored, or lack parts.
             old = await stored.get_message(id_of(message))
             content = old.parts if content is None else content
             role = old.role if role is None else role
+            name = old.name if name is UNSET else name
             metadata = old.metadata if metadata is None else metadata
-        new = new_message(role, content, self._setup.counter, id=id_of(message), metadata=metadata)
-        return await self._replace(new)
+        id = id_of(message)
+        return await self._replace(
+            new_message(role, content, self._setup.counter, id=id, name=name, metadata=metadata)
+        )
 
     async def _replace(self, new: NewMessage) -> Message:
         """Write a message anew, which says which one it is."""
         stored = self._stored
-        new = msgspec.structs.replace(new, created_us=None)
+        new = msgspec.structs.replace(new, created_us=None, digest=None)
         updated = await stored.store.update_message(stored.owner, stored.id, new)
         event = UpdateEvent(owner=stored.owner, session=stored.id, message=updated.message)
         await self._context().watch.after_change(event)
@@ -107,11 +117,14 @@ class AsyncMessageMethods(AsyncSessionBase):
         content: Content | None = None,
         *,
         id: str | None = None,
+        name: str | None = None,
         metadata: dict[str, Any] | None = None,
         parent: PlaceRef | None = None,
     ) -> Message:
         """Change the message with this id, or append it when there is none."""
-        message = as_new_message(role, content, self._setup.counter, id=id, metadata=metadata)
+        message = as_new_message(
+            role, content, self._setup.counter, id=id, name=name, metadata=metadata
+        )
         if message.id is None:
             raise UsageError("upsert needs the message's id: without one, append it", path="id")
         try:
@@ -215,6 +228,29 @@ class AsyncMessageMethods(AsyncSessionBase):
                 yield entry
             place, more = history.leaf, history.more
 
+    async def iter_messages(
+        self, *, after: Position | None = None, page: int = 200
+    ) -> AsyncIterator[Message]:
+        """Stream all messages that the session sees, on all branches, a page at a time.
+
+        By position, each after the one that it follows; with `after`, those after a position.
+        Overlays are not shown.
+        """
+        check.count(page, "page", 1)
+        stored, more = self._stored, True
+        while more:
+            found = await stored.store.list_messages(
+                stored.owner, stored.id, after=after, limit=page
+            )
+            for message in found.messages:
+                after = message.position
+                yield message
+            more = found.more
+
+    async def get_parent(self, message: MessageRef) -> str | Root:
+        """Return the id of the message that one follows, deleted or not; `ROOT` for a first one."""
+        return await self._stored.get_parent(id_of(message))
+
     async def row_statistics(self, leaf: PlaceRef | None = None) -> list[RowStatistic]:
         """List the size of each message on a path, without overlays.
 
@@ -231,7 +267,7 @@ class AsyncMessageMethods(AsyncSessionBase):
             if not isinstance(entry, Summary)
         ]
 
-    async def search(self, query: str, *, limit: int = 20) -> Hits:
-        """Find messages and summaries that the session sees, the best first."""
-        search = Search(text=query, session=self._stored.id, limit=limit)
+    async def search(self, query: str, *, limit: int = 20, cursor: str | None = None) -> Hits:
+        """Find messages and summaries that the session sees, the best first, a page at a time."""
+        search = Search(text=query, session=self._stored.id, limit=limit, cursor=cursor)
         return await self._stored.store.search(self._stored.owner, search)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ...calls import AsyncAnswer, AsyncCall
 from ...errors import AlreadyExistsError, NotFoundError, StaleVersionError
-from ...model import Document, Event, History, Message, NewSession, Read, SessionRecord
+from ...model import Document, Event, History, Message, NewSession, Read, Root, SessionRecord
 from ...rules.codec import decode_stored
 from ...rules.ids import check_name
 from ...store._async.contract import AsyncStore
@@ -54,16 +54,25 @@ class AsyncStoredSession:
         """Return a message, or raise `NotFoundError`."""
         message = await self.find_message(id)
         if message is None:
-            raise NotFoundError(
-                f"session {self.id!r} sees no message {id!r}", kind="message", id=id
-            )
+            raise self._no_message(id)
         return message
+
+    def _no_message(self, id: str) -> NotFoundError:
+        return NotFoundError(f"session {self.id!r} sees no message {id!r}", kind="message", id=id)
 
     async def find_message(self, id: str) -> Message | None:
         """Return a message, or None when it was deleted or was never there."""
         check_name(id, "id")
         [message] = await self.store.find_messages(self.owner, self.id, [id])
         return message
+
+    async def get_parent(self, id: str) -> str | Root:
+        """Return the id of what a message follows, deleted or not, or raise `NotFoundError`."""
+        check_name(id, "id")
+        [parent] = await self.store.find_parents(self.owner, self.id, [id])
+        if parent is None:
+            raise self._no_message(id)
+        return parent
 
     async def read(self, query: Read) -> History:
         """Read a part of a path."""

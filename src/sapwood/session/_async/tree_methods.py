@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...errors import NotFoundError, StaleTipError, UsageError
-from ...model import ROOT, History, Leaf, Message, Position, Read, Root, SessionRecord
+from ...model import ROOT, History, Leaf, Message, Read, Root, SessionRecord
 from ...rules import check
 from ...rules.append_plan import refuse_stale_tip
 from ...rules.turns import is_said_by_user, place_before_last_turns, turn_starts
@@ -85,8 +85,8 @@ class AsyncTreeMethods(AsyncSessionBase):
     ) -> Message:
         """Write a message anew, on a branch beside the old one; the tip moves to the new one."""
         old = await self._stored.get_message(id_of(message))
-        above = await _place_above(self._stored, old.id, old.depth)
-        new = new_message(old.role, content, self._setup.counter, id=id)
+        above = await self._stored.get_parent(old.id)
+        new = new_message(old.role, content, self._setup.counter, id=id, name=old.name)
         return (await self._append([new], above, None)).messages[0]
 
     async def pop(self, *, expected_tip: PlaceRef | None = None) -> SessionRecord:
@@ -95,14 +95,13 @@ class AsyncTreeMethods(AsyncSessionBase):
         Nothing is deleted. `UsageError` when there is nothing left, `StaleTipError` when the tip is
         not the expected one, or somebody appended meanwhile.
         """
-        record = await self._stored.record()
-        tip, position = record.tip, record.tip_position
+        tip = (await self._stored.record()).tip
         if expected_tip is not None:
             refuse_stale_tip(tip, id_of(expected_tip))
-        if position is None or not isinstance(tip, str):
+        if not isinstance(tip, str):
             raise UsageError("there is no message to take back", path="pop")
         with _gone_if_cleared(tip):
-            above = await _place_above(self._stored, tip, position.depth)
+            above = await self._stored.get_parent(tip)
         return await self.checkout(above, expected_tip=tip)
 
     async def undo(self, turns: int = 1) -> SessionRecord:
@@ -169,7 +168,7 @@ async def _question_before(
             if message.id != answer and is_said_by_user(message):
                 if history.data_at is None or below is None:
                     return _Question(message, message)
-                return _Question(message, await _place_above(stored, below.id, below.depth))
+                return _Question(message, await stored.get_parent(below.id))
             below = message
         if not history.more:
             break
@@ -193,29 +192,6 @@ def _gone_if_cleared(tip: str | Root) -> Iterator[None]:
         raise StaleTipError("the session was cleared meanwhile: read it again") from error
 
 
-async def _place_above(stored: AsyncStoredSession, id: str, depth: int) -> str | Root:
-    """Return the place that a message at a depth follows, also where a message was deleted."""
-    if depth == 1:
-        return ROOT
-    query = Read(leaf=id, overlays=False, after=depth - 2, before=depth)
-    history = await stored.read(query)
-    if history.messages_only:
-        return history.messages_only[0].id
-    mark = await _mark_at(stored, history.data_at, depth - 1)
-    if mark is not None:
-        return mark
-    return (await stored.store.list_gaps(stored.owner, stored.id, id, after=depth - 2))[0].id
-
-
-async def _mark_at(stored: AsyncStoredSession, at: Position | None, depth: int) -> str | None:
-    """Return the id of what has data at a depth, where a message or a gap is not looked for."""
-    if at is None or at.depth < depth:
-        return None
-    # What is asked for may have data itself.
-    versions = await stored.store.list_data(stored.owner, stored.id, at, limit=2)
-    return next((it.id for it in versions if it.position.depth == depth), None)
-
-
 async def _place_before(stored: AsyncStoredSession, tip: str, turns: int) -> PlaceRef:
     limit = PAGE
     while True:
@@ -227,7 +203,7 @@ async def _place_before(stored: AsyncStoredSession, tip: str, turns: int) -> Pla
             if history.data_at is not None:
                 # What a mark set since stays with the turn before, and is not undone with this one.
                 first = history.messages_only[0 if index is None else index + 1]
-                return await _place_above(stored, first.id, first.depth)
+                return await stored.get_parent(first.id)
             return ROOT if index is None else history.messages_only[index]
         limit *= 4
 

@@ -121,6 +121,13 @@ class SessionManager(Configurable):
         record = self._store.find_session(self._owner, id)
         return None if record is None else self._hold(record.id)
 
+    def find_homes(self, message: str) -> list[str]:
+        """Find the sessions that wrote a message of this id, in the order of their names.
+
+        Each of the owner's sessions is looked into.
+        """
+        return self._store.find_homes(self._owner, message)
+
     def list_sessions(self, **filters: Unpack[SessionFilters]) -> SessionPage:
         """List the records of sessions, the last active first, a page at a time."""
         refuse_unknown(filters, SessionFilters)
@@ -143,9 +150,17 @@ class SessionManager(Configurable):
         session = self.get(id)
         return session.fork(new_id, message, title=title, detach=detach)
 
-    def search(self, query: str, *, session: str | None = None, limit: int = 20) -> Hits:
+    def search(
+        self,
+        query: str,
+        *,
+        session: str | None = None,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> Hits:
         """Find messages and summaries in all sessions, or in what one sees, the best first."""
-        return self._store.search(self._owner, Search(text=query, session=session, limit=limit))
+        search = Search(text=query, session=session, limit=limit, cursor=cursor)
+        return self._store.search(self._owner, search)
 
     def usage(
         self, session: str | None = None, *, by: Literal["model", "message"] = "model"

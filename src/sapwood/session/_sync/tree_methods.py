@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...errors import NotFoundError, StaleTipError, UsageError
-from ...model import ROOT, History, Leaf, Message, Position, Read, Root, SessionRecord
+from ...model import ROOT, History, Leaf, Message, Read, Root, SessionRecord
 from ...rules import check
 from ...rules.append_plan import refuse_stale_tip
 from ...rules.turns import is_said_by_user, place_before_last_turns, turn_starts
@@ -83,8 +83,8 @@ class TreeMethods(SessionBase):
     def edit(self, message: MessageRef, content: Content, *, id: str | None = None) -> Message:
         """Write a message anew, on a branch beside the old one; the tip moves to the new one."""
         old = self._stored.get_message(id_of(message))
-        above = _place_above(self._stored, old.id, old.depth)
-        new = new_message(old.role, content, self._setup.counter, id=id)
+        above = self._stored.get_parent(old.id)
+        new = new_message(old.role, content, self._setup.counter, id=id, name=old.name)
         return (self._append([new], above, None)).messages[0]
 
     def pop(self, *, expected_tip: PlaceRef | None = None) -> SessionRecord:
@@ -93,14 +93,13 @@ class TreeMethods(SessionBase):
         Nothing is deleted. `UsageError` when there is nothing left, `StaleTipError` when the tip is
         not the expected one, or somebody appended meanwhile.
         """
-        record = self._stored.record()
-        tip, position = record.tip, record.tip_position
+        tip = (self._stored.record()).tip
         if expected_tip is not None:
             refuse_stale_tip(tip, id_of(expected_tip))
-        if position is None or not isinstance(tip, str):
+        if not isinstance(tip, str):
             raise UsageError("there is no message to take back", path="pop")
         with _gone_if_cleared(tip):
-            above = _place_above(self._stored, tip, position.depth)
+            above = self._stored.get_parent(tip)
         return self.checkout(above, expected_tip=tip)
 
     def undo(self, turns: int = 1) -> SessionRecord:
@@ -165,7 +164,7 @@ def _question_before(stored: StoredSession, tip: str | Root, answer: str | None)
             if message.id != answer and is_said_by_user(message):
                 if history.data_at is None or below is None:
                     return _Question(message, message)
-                return _Question(message, _place_above(stored, below.id, below.depth))
+                return _Question(message, stored.get_parent(below.id))
             below = message
         if not history.more:
             break
@@ -189,29 +188,6 @@ def _gone_if_cleared(tip: str | Root) -> Iterator[None]:
         raise StaleTipError("the session was cleared meanwhile: read it again") from error
 
 
-def _place_above(stored: StoredSession, id: str, depth: int) -> str | Root:
-    """Return the place that a message at a depth follows, also where a message was deleted."""
-    if depth == 1:
-        return ROOT
-    query = Read(leaf=id, overlays=False, after=depth - 2, before=depth)
-    history = stored.read(query)
-    if history.messages_only:
-        return history.messages_only[0].id
-    mark = _mark_at(stored, history.data_at, depth - 1)
-    if mark is not None:
-        return mark
-    return (stored.store.list_gaps(stored.owner, stored.id, id, after=depth - 2))[0].id
-
-
-def _mark_at(stored: StoredSession, at: Position | None, depth: int) -> str | None:
-    """Return the id of what has data at a depth, where a message or a gap is not looked for."""
-    if at is None or at.depth < depth:
-        return None
-    # What is asked for may have data itself.
-    versions = stored.store.list_data(stored.owner, stored.id, at, limit=2)
-    return next((it.id for it in versions if it.position.depth == depth), None)
-
-
 def _place_before(stored: StoredSession, tip: str, turns: int) -> PlaceRef:
     limit = PAGE
     while True:
@@ -223,7 +199,7 @@ def _place_before(stored: StoredSession, tip: str, turns: int) -> PlaceRef:
             if history.data_at is not None:
                 # What a mark set since stays with the turn before, and is not undone with this one.
                 first = history.messages_only[0 if index is None else index + 1]
-                return _place_above(stored, first.id, first.depth)
+                return stored.get_parent(first.id)
             return ROOT if index is None else history.messages_only[index]
         limit *= 4
 

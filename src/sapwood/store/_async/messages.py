@@ -15,6 +15,7 @@ from ...model import (
     History,
     Leaf,
     Message,
+    MessagePage,
     NewMessage,
     OnKnown,
     Position,
@@ -53,12 +54,13 @@ class AsyncMessageCalls(ABC):
         appends of several writers all land, one after the other.
 
         Idempotent by message id, among the ids that the session sees: its own on all branches, and
-        those of the path down to its fork point. Compared are role, parts and metadata as first
-        appended. Same: the stored message is given back, nothing is written and the tip does not
-        move. Other content, another explicit parent, or a deleted message: `MessageConflictError`.
-        In a batch the known messages must form a prefix, and no id may come twice. What is new then
-        follows the last known one when a parent was given; with `expected_tip` that one must be the
-        tip; otherwise the new ones go to the tip. With `on_known="raise"` a known message is
+        those of the path down to its fork point. Compared are role, parts, metadata and name as
+        first appended, or the digest that was given for them. Same: the stored message is given
+        back, nothing is written and the tip does not move. Other content, another explicit parent,
+        or a deleted message: `MessageConflictError`. In a batch the known messages must form a
+        prefix, and no id may come twice. What is new then follows the last known one when a parent
+        was given; with `expected_tip` that one must be the tip; otherwise the new ones go to the
+        tip. With `on_known="raise"` a known message is
         `AlreadyExistsError`. With "skip" known ones may be anywhere in a batch: they have to say
         the same and are passed over, and what is new goes after the parent or the tip. The answer
         names what was known, and what of that is not on the path to the tip. A store may send a
@@ -97,7 +99,7 @@ class AsyncMessageCalls(ABC):
         documents: Sequence[DocumentChange] = (),
         patch: SessionPatch | None = None,
     ) -> UpdatedMessage:
-        """Replace role, parts and metadata of a message by its id; its version goes up by one.
+        """Replace role, parts, metadata and name of a message; its version goes up by one.
 
         Its place, time and the digest that `append` compares stay as they were, and so does `extra`
         where none is given. What comes along is as for `append`: `expected_version` is that of the
@@ -131,6 +133,39 @@ class AsyncMessageCalls(ABC):
         """Find messages that the session sees, in the order asked; None for what is not there."""
 
     @abstractmethod
+    async def find_parents(
+        self, owner: str, session: str, ids: Sequence[str]
+    ) -> list[str | Root | None]:
+        """Find what messages follow: the id right above each on its path, `ROOT` above a first one.
+
+        Both it and the message that is asked for may be deleted. In the order asked; None for what
+        the session does not see. It is not told with each message, because a read would have to
+        look above every segment that it comes to.
+        """
+
+    @abstractmethod
+    async def find_homes(self, owner: str, message: str) -> list[str]:
+        """Find the owner's sessions that wrote a message of this id, in the order of their names.
+
+        An id may be used in several sessions. One that was deleted is not found, nor one whose home
+        is gone. It takes a look-up in each session of the owner: it is not for every turn.
+        """
+
+    @abstractmethod
+    async def list_messages(
+        self, owner: str, session: str, *, after: Position | None = None, limit: int = 500
+    ) -> MessagePage:
+        """List the live messages that a session sees, on all its branches, a page at a time.
+
+        By position: first the path to its fork point, then its own segments in the order in which
+        they were begun, each by depth; so a message comes after the one that it follows. `after` is
+        where the last page ended, or any other position that the session sees. What is appended
+        meanwhile to a segment that was gone over is not in later pages: the change feed tells of
+        it. Overlays are not shown. Raises `NotFoundError` for a position that the session does not
+        see, also when it was cleared since.
+        """
+
+    @abstractmethod
     async def read(self, owner: str, session: str, query: Read) -> History:
         """Read a path as it is shown, from one snapshot.
 
@@ -142,6 +177,9 @@ class AsyncMessageCalls(ABC):
         A summary is in the window when a part of its range is. `bytes` and `max_bytes` count
         encoded bodies and summaries. Deleted messages do not count towards a limit. A document of
         pins that is not such a list is `StoreCorruptError`.
+
+        With `bodies=False` nothing of what was said is read where the store can leave it out, pins
+        excepted, and it is not seen whether a message is damaged. Sizes and summaries are given.
 
         Raises `NotFoundError` for a leaf that the session does not see.
         """

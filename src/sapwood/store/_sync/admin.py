@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
-from ...model import Health, Problem
+from ...model import ChangedOwners, Health, Problem
+from ..owners import next_owners
 
 Progress = Callable[[int, int], None]
 """Takes how much is done, and of how much."""
@@ -55,3 +56,15 @@ class StoreAdmin(ABC):
     @abstractmethod
     def list_owners(self) -> list[str]:
         """List the owners that have anything stored."""
+
+    def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
+        """List owners whose feed goes on after a cursor: each at least once, and maybe others.
+
+        The empty cursor is the beginning of what the feeds still have. A loop goes on with the
+        cursor that it was given, again and again, and finds all that changed meanwhile. Raises
+        `NotFoundError` when feeds were trimmed after the cursor: take `list_owners`, then go on
+        from the beginning.
+
+        This one lists all owners, and then begins anew; a store that knows better overrides it.
+        """
+        return next_owners(self.list_owners(), after, limit)

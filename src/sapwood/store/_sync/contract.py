@@ -210,7 +210,16 @@ class Store(MessageCalls, DataCalls, DocumentCalls):
         names and other parts, but not reasoning or binary data; a message that cannot be decoded
         is passed over. What a query finds is decided by `sapwood.rules.match`, on every store.
 
-        Raises `UsageError` for a query that has nothing to look for.
+        A cursor goes on after the page that gave it, for the same text, session and limit. Without
+        an OR the pages follow the order in which a store gives what matches, the newest first:
+        nothing comes twice, and all comes that is there at the first page and until its own,
+        whatever is written meanwhile; what is new may come or not. With an OR the matches are
+        ranked in blocks, of the newest 500 or of one page if that is more, and a page does not
+        reach beyond a block, so it may be shorter than the limit; what is written or indexed
+        meanwhile may move a hit to another page, so that it comes twice or not at all.
+
+        Raises `UsageError` for a query that has nothing to look for, and for a cursor that is none
+        or another search's; `NotFoundError` for one whose place in an index is gone.
         """
 
     # usage, statistics, changes
@@ -256,12 +265,33 @@ class Store(MessageCalls, DataCalls, DocumentCalls):
         """Read the change feed after a cursor; the empty cursor is its beginning.
 
         Each append, edit and delete comes at least once, in commit order within a session; changes
-        of sessions that are gone may be left out, but not that they went. A cursor never passes an
-        unseen change. Naming a `reader` keeps what follows `after` from being trimmed; the name
-        is one reader's of this owner. Raises `NotFoundError` when the feed was trimmed behind an
-        unregistered reader's cursor, or has not come to it since the store was restored from a
-        backup: read everything, then go on from the feed's beginning.
+        of sessions that are gone may be left out, but not that they went. So does, as RECORD, each
+        unit of work that made a session or changed its record: what counts in the record's
+        version, but a clear, which is told as RETIRE. A reader takes the record as it is now, and
+        passes over the kinds that it does not know.
+
+        A change's version is the one that it made, or a later one, but never a lower one: what was
+        read of a higher version holds. A deleted message's is above all that it had.
+
+        A cursor never passes an unseen change. Naming a `reader` keeps what follows `after` from
+        being trimmed, for as long as nothing of that is older than 30 days: then the reader is
+        forgotten. The name is one reader's of this owner. Raises `NotFoundError` when the feed was
+        trimmed behind the cursor of a reader that is not registered, or not any more, or has not
+        come to it since the store was restored from a backup: read everything, then go on from
+        the feed's beginning.
         """
+
+    @abstractmethod
+    def feed_cursor(self, owner: str) -> str:
+        """Return the feed's newest cursor, without reading the feed.
+
+        What is committed after the call is told after it. What was committed before is not, but
+        for what a store cannot yet tell from what is still to come.
+        """
+
+    @abstractmethod
+    def forget_reader(self, owner: str, reader: str) -> bool:
+        """Let a reader of the feed hold nothing back any more; return whether it was registered."""
 
     @abstractmethod
     def finish_deletions(self) -> None:

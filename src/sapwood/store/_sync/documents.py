@@ -11,7 +11,10 @@ from ...model import Document, DocumentChange, Fence
 
 
 class DocumentCalls(ABC):
-    """Small values by key, of an owner or of a session; some expire, and some are leases."""
+    """Small values by key, of an owner or of a session; some expire, and some are leases.
+
+    A key has 1 to 1,024 bytes of UTF-8 without control characters.
+    """
 
     @abstractmethod
     def find_document(self, owner: str, key: str, *, session: str | None = None) -> Document | None:
@@ -31,8 +34,8 @@ class DocumentCalls(ABC):
     ) -> Document:
         """Create or replace a document; it gets a higher version than any it ever had.
 
-        One of a session that is put with `inherit=False` is not copied by forks, and goes at a
-        clear.
+        What is replaced keeps when it was first put, unless it had expired. One of a session that
+        is put with `inherit=False` is not copied by forks, and goes at a clear.
 
         An `expected_version` of 0 means that it must not be there, or be expired by the store's
         clock; any other must be the stored one, expired or not, unless `finish_deletions` removed
@@ -90,9 +93,10 @@ class DocumentCalls(ABC):
 
     @abstractmethod
     def delete_documents(self, owner: str, prefix: str, *, session: str | None = None) -> int:
-        """Delete the documents whose keys begin with a prefix, all or none.
+        """Delete the documents whose keys begin with a prefix; a session's, all or none.
 
-        Return how many were there and not expired; expired ones go, too.
+        An owner's may go some at a time: when it fails, call it again. Return how many were there
+        and not expired; expired ones go, too.
         """
 
     @abstractmethod

@@ -47,6 +47,11 @@ class Request(NamedTuple):
         """The data of the last message."""
         return self.batch[-1].data
 
+    @property
+    def has_digests(self) -> bool:
+        """Whether what its messages are compared by was given with any of them."""
+        return any(it.given_digest is not None for it in self.batch)
+
 
 def size_of(request: Request) -> int:
     """Return how many bytes a request has."""

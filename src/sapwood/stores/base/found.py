@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from ...model import EntryRef, Hit, Hits, Position
+from ...model import EntryRef, Hit, Position
 from ...rules.match import MessageFacts, matches
 from ...rules.query import Query, Term, indexed, terms
-from ...rules.relevance import TermCounts, count, is_ranked, scores
+from ...rules.relevance import TermCounts, count
 from ...rules.snippet import snippet
 from ...rules.text import fold
 
@@ -66,16 +66,3 @@ def counted_terms(query: Query) -> Sequence[Term]:
 def counted(terms: Sequence[Term], folded: str) -> TermCounts:
     """Count terms in a text that is not indexed; a word has about six characters with its blank."""
     return TermCounts(count(terms, folded).counts, len(folded) // 6 + 1)
-
-
-def best_hits(query: Query, found: Sequence[tuple[Said[S], str]], limit: int) -> Hits:
-    """Return the best of all that matches, each with its folded text; of equals, the newest."""
-    newest = sorted(found, key=lambda it: -it[0].created_us)
-    points = [1.0] * len(newest)
-    if is_ranked(query):
-        wanted = counted_terms(query)
-        points = scores([counted(wanted, folded) for _, folded in newest])
-    ranked = sorted(zip(points, newest, strict=True), key=lambda it: -it[0])
-    shown = terms(query)
-    hits = [hit_of(said, shown, score, folded) for score, (said, folded) in ranked[:limit]]
-    return Hits(hits=hits, more=len(ranked) > limit)

@@ -37,10 +37,13 @@ def no_message(session: str, id: str) -> NotFoundError:
     return NotFoundError(f"session {session!r} sees no message {id!r}", kind="message", id=id)
 
 
-def no_position(session: str, position: Position) -> NotFoundError:
+def no_position(session: str, at: Position) -> NotFoundError:
     """Return the error for a position that a session does not see."""
-    at = f"{position.segment}.{position.depth}"
-    return NotFoundError(f"session {session!r} sees no position {at}", kind="position", id=at)
+    return NotFoundError(
+        f"session {session!r} sees no position {at.segment}.{at.depth}: begin from the beginning",
+        kind="position",
+        id=f"{at.segment}.{at.depth}",
+    )
 
 
 def no_overlay(session: str, id: str) -> NotFoundError:

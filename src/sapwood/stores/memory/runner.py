@@ -16,9 +16,9 @@ from ..base._sync.runner import Runner
 from ..base.queues import CallerQueues
 from ..base.refusals import store_closed
 from ..base.sync_work import sync_work
-from ..recordlog._sync.documents import DOCUMENTS
 from ..recordlog._sync.logs import Logs
 from ..recordlog._sync.runner import LogUnit
+from ..recordlog._sync.shelves import shelf_states
 from ..recordlog._sync.sweep import finish_deletions
 from ..recordlog.documents import is_expired
 from ..recordlog.state import LogState
@@ -63,7 +63,8 @@ class MemoryRunner(Runner):
         def work(unit: LogUnit) -> None:
             finish_deletions(self._logs)
             for owner in self._unit.admin.owners():
-                self._drop_expired(owner, None, self._logs.owner_state(owner, DOCUMENTS))
+                for state in shelf_states(self._logs, owner):
+                    self._drop_expired(owner, None, state)
                 for state in self._logs.alive(owner):
                     self._drop_expired(owner, state.session, state)
 
@@ -81,7 +82,7 @@ class MemoryRunner(Runner):
         def work(unit: LogUnit) -> MemorySnapshot:
             for owner in self._unit.admin.owners():
                 # The feed takes note when it is read: a cursor of this moment is to hold later.
-                self._unit.feed.end(owner)
+                self._unit.feed.newest(owner)
             return MemorySnapshot(self.driver.shelf, self._logs.stamp())
 
         return self.read(work)

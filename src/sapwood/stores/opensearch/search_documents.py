@@ -13,7 +13,7 @@ from ..searched.entry import IndexEntry, SearchCandidate, SearchQuestion
 
 Clause = dict[str, Any]
 
-VERSION = 1
+VERSION = 2
 LONGEST_WORD = 250
 """A longer word is cut, here and in what is asked; the texts themselves decide."""
 MOST_CLAUSES = 500
@@ -40,6 +40,7 @@ MAPPING: dict[str, Any] = {
         "version": {"type": "long", "index": False},
         "role": _KEYWORD,
         "created": {"type": "long"},
+        "oldest": {"type": "long"},
         "key": _KEYWORD,
         "overlays": _KEYWORD,
         "digest": _UNSEARCHED,
@@ -106,6 +107,7 @@ def summaries_document(
         "owner": owner,
         "session": session,
         "created": max(it.created_us for it in overlays),
+        "oldest": min(it.created_us for it in overlays),
         "key": id,
         "overlays": [it.id for it in overlays],
         "digest": digest,
@@ -136,6 +138,9 @@ def clauses_of(owner: str, question: SearchQuestion) -> list[Clause]:
         {"terms": {"kind": ["message", "summaries"]}},
         _sides(question),
     ]
+    if (moment := question.around_us) is not None:
+        newer: Clause = {"range": {"created": {"gte": moment}}}
+        asked += [_SUMMARIES, newer, {"range": {"oldest": {"lte": moment}}}]
     if question.scope is not None:
         session, segments = question.scope.session, question.scope.segments
         places: list[Clause] = [{"term": {"session": session}}, {"terms": {"segment": segments}}]

@@ -19,6 +19,7 @@ def document_of(key: str, kept: KeptDocument, value: bytes) -> Document:
         updated_us=kept.updated_us,
         expires_us=kept.expires_us,
         inherit=kept.inherit,
+        created_us=kept.updated_us if kept.created_us is None else kept.created_us,
     )
 
 

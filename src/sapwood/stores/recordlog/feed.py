@@ -7,7 +7,20 @@ from typing import NamedTuple
 
 from ...model import Change, ChangeKind
 from ..base.refusals import bad_feed_cursor, cursor_ahead, feed_trimmed
-from .work import Append, Clear, Edit, Erase, LogWork, Retire
+from .record import Record
+from .work import (
+    Append,
+    ChangeProfile,
+    Clear,
+    Edit,
+    Erase,
+    LogWork,
+    MoveTip,
+    Retire,
+    StoredPlace,
+    from_wire,
+    public,
+)
 
 FeedPart = tuple[str, str, str, int, int]
 """A run of a log's records: the session's id, tree, log, the first and the last."""
@@ -40,32 +53,62 @@ def merged(parts: Sequence[FeedPart], stamps: Sequence[Sequence[int]]) -> list[F
     return runs
 
 
-def changes_of(work: LogWork | None, session: str) -> list[Change]:
-    """Return the changes of a record, in order."""
+def changes_of(record: Record, n: int, part: FeedPart, version: int | None) -> list[Change]:
+    """Return the changes of a record, in order.
 
-    def change(kind: ChangeKind, at_us: int, id: str | None, depth: int | None) -> Change:
-        return Change(kind=kind, session=session, message=id, depth=depth, at_us=at_us)
+    Given is the version of the session's record as it is now, or None: of a session that is gone it
+    is not told what became of its record. A log's first record made the session.
+    """
+    works = [record.work, *record.also]
+    told = [change for work in works for change in _changes_of(work, part)]
+    is_of_record = not n or any(isinstance(work, ChangeProfile | MoveTip) for work in works)
+    if is_of_record and version is not None:
+        told.append(_change(part, ChangeKind.RECORD, record.stamp, version))
+    return told
 
+
+def _changes_of(work: LogWork, part: FeedPart) -> list[Change]:
     match work:
         case Append(clears=True):
-            return [change(ChangeKind.RETIRE, work.at_us, None, None)]
+            return [_change(part, ChangeKind.RETIRE, work.at_us, work.version)]
         case Append():
             return [
-                change(ChangeKind.APPEND, work.at_us, said.id, depth)
+                _change(part, ChangeKind.APPEND, work.at_us, said.version, said.id, at)
                 for depth, said in enumerate(work.messages, work.first)
-                if said.version and not said.is_mark
+                if said.version and not said.is_mark and (at := ("", work.number, depth))
             ]
         case Edit():
-            return [change(ChangeKind.UPDATE, work.at_us, work.id, work.depth)]
+            at = ("", work.number, work.depth)
+            return [_change(part, ChangeKind.UPDATE, work.at_us, work.version, work.id, at)]
         case Erase():
             return [
-                change(ChangeKind.DELETE, work.at_us, spot.id, spot.place[2])
+                _change(part, ChangeKind.DELETE, work.at_us, spot.version, spot.id, spot.place)
                 for spot in work.spots
                 if spot.told
             ]
         case Clear() | Retire():
-            return [change(ChangeKind.RETIRE, work.at_us, None, None)]
+            return [_change(part, ChangeKind.RETIRE, work.at_us, work.version)]
     return []
+
+
+def _change(
+    part: FeedPart,
+    kind: ChangeKind,
+    at_us: int,
+    version: int,
+    id: str | None = None,
+    at: StoredPlace | None = None,
+) -> Change:
+    session, tree, log, _, _ = part
+    return Change(
+        kind=kind,
+        session=session,
+        message=id,
+        tree=tree,
+        position=None if at is None else public(from_wire(at, log)),
+        version=version,
+        at_us=at_us,
+    )
 
 
 class LogCursor(NamedTuple):

@@ -34,9 +34,11 @@ from .work import (
     Erase,
     ErasedPlace,
     EraseField,
+    ForgetReader,
     LogWork,
     MoveTip,
     NoteSwept,
+    OpenShelf,
     PutDocument,
     RegisterReader,
     RenewDocument,
@@ -206,6 +208,14 @@ def _without_value(state: LogState, key: str) -> list[tuple[int, int]]:
     return state.litter if kept is None or kept.n < 0 else [*state.litter, (kept.n, 0)]
 
 
+def _created_before(state: LogState, work: PutDocument) -> int | None:
+    """Return when the document that one replaces was first put; an expired one is not there."""
+    kept = state.documents.get(work.key)
+    if kept is None or (kept.expires_us is not None and kept.expires_us <= work.updated_us):
+        return None
+    return kept.updated_us if kept.created_us is None else kept.created_us
+
+
 def _add_usage(state: LogState, work: AddUsage) -> LogState:
     held = state.totals.get(work.model, (0,) * 6)
     summed = tuple(a + b for a, b in zip(held, (1, *work.figures), strict=True))
@@ -264,7 +274,8 @@ def _change_session(state: LogState, work: LogWork) -> LogState:
     match work:
         case PutDocument():
             version, n = version_at(state, state.n), state.n
-            put = KeptDocument(version, n, work.updated_us, work.expires_us, work.inherit)
+            times, created = (work.updated_us, work.expires_us), _created_before(state, work)
+            put = KeptDocument(version, n, *times, work.inherit, created)
             documents = state.documents | {work.key: put}
             return replace(state, documents=documents, litter=_without_value(state, work.key))
         case RenewDocument():
@@ -288,8 +299,24 @@ def _change_session(state: LogState, work: LogWork) -> LogState:
     return state
 
 
+def _change_feed(state: LogState, work: LogWork) -> LogState:
+    """Fold what moves the change feed of an owner's log on."""
+    match work:
+        case AdvanceFeed():
+            seen = {log: last for _, _, log, _, last in work.parts}
+            return replace(state, seen=state.seen | seen)
+        case RegisterReader():
+            return replace(state, readers=state.readers | {work.reader: work.n})
+        case ForgetReader():
+            left = {name: n for name, n in state.readers.items() if name != work.reader}
+            return replace(state, readers=left)
+        case TrimFeed():
+            return replace(state, trimmed=max(state.trimmed, work.n))
+    return state
+
+
 def _change_log(state: LogState, work: LogWork) -> LogState:
-    """Fold what changes a little of the state of any log: its pages, numbers, and the feed's."""
+    """Fold what changes a little of the state of any log: its pages, numbers and shelves."""
     match work:
         case NoteSwept() if state.is_alive:
             return replace(state, is_unswept=False)
@@ -299,15 +326,11 @@ def _change_log(state: LogState, work: LogWork) -> LogState:
             return replace(state, active_us=active_us)
         case SkipNumbers():
             return replace(state, n=work.n)
-        case AdvanceFeed():
-            seen = {log: last for _, _, log, _, last in work.parts}
-            return replace(state, seen=state.seen | seen)
-        case RegisterReader():
-            return replace(state, readers=state.readers | {work.reader: work.n})
-        case TrimFeed():
-            return replace(state, trimmed=max(state.trimmed, work.n))
         case WipeLog():
-            return LogState(tree=state.tree, log=state.log, n=state.n, trimmed=state.n)
+            kept = LogState(tree=state.tree, log=state.log, k=state.k, shelves=state.shelves)
+            return replace(kept, n=state.n, trimmed=state.n)
+        case OpenShelf():
+            return replace(state, shelves=sorted({*state.shelves, work.number}))
     return state
 
 
@@ -327,8 +350,6 @@ _FOLDS: dict[type, Callable[[LogState, Any], LogState]] = {
         ),
         _change_session,
     ),
-    **dict.fromkeys(
-        (NoteSwept, WritePage, SkipNumbers, AdvanceFeed, RegisterReader, TrimFeed, WipeLog),
-        _change_log,
-    ),
+    **dict.fromkeys((AdvanceFeed, RegisterReader, ForgetReader, TrimFeed), _change_feed),
+    **dict.fromkeys((NoteSwept, WritePage, SkipNumbers, OpenShelf, WipeLog), _change_log),
 }

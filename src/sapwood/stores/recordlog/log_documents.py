@@ -99,7 +99,15 @@ def owner_log(owner: str, what: str) -> str:
 
 def is_owner_log(log: str) -> bool:
     """Whether a log is an owner's: a session's has a shorter name."""
-    return len(log) == len(digest())
+    return len(log) >= len(digest())
+
+
+def first_state(tree: str, log: str) -> LogState:
+    """Return the state of a log without a record.
+
+    On a shelf, versions are higher than those that its documents had when they were together.
+    """
+    return LogState(tree=tree, log=log, k=2 if len(log) > len(digest()) else 1)
 
 
 def id_key(tree: str, log: str, epoch: int, message: str) -> LogKey:

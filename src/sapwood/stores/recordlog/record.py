@@ -261,10 +261,10 @@ def _emptied(it: AppendedMessage, with_data: bool) -> AppendedMessage:
     # That there was data stays known, as an id does.
     data = b"" if with_data and it.data is not None else it.data
     if it.is_mark:
-        return replace(it, data=data)
-    return (
-        it if it.body is None and data == it.data else replace(it, role=None, body=None, data=data)
-    )
+        return it if data == it.data else replace(it, data=data)
+    if it.body is None and data == it.data:
+        return it
+    return replace(it, role=None, body=None, digest=None, data=data)
 
 
 class Needed(msgspec.Struct):

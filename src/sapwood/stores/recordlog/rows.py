@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...errors import StoreCorruptError
 from ...model import Message
-from ...rules.codec import MARK_DIGEST, decode_body, digest
+from ...rules.codec import MARK_DIGEST, Body, decode_body, digest
 from ...rules.tree import Place, Span
 from .errors import BehindError
 from .log_documents import LogDocument
@@ -37,7 +37,7 @@ class LogRow(NamedTuple):
     base: int
     body: bytes | None
     digest: bytes | None = None
-    """That of what was first appended, once it was edited."""
+    """That of what was first appended, once it was edited, or where it was given."""
     data: bytes | None = None
     """As it was appended: fields of it may have been erased since."""
     is_mark: bool = False
@@ -116,16 +116,17 @@ def first_digest(row: LogRow) -> bytes | None:
     return digest(row.role, decode_body(row.body, row.id))
 
 
-def message_of(row: LogRow, view: LogView) -> Message:
-    """Return a live message as users see it."""
+def message_of(row: LogRow, view: LogView, bodies: bool = True) -> Message:
+    """Return a live message as users see it, or without what its body says."""
     assert row.body is not None
-    body = decode_body(row.body, row.id)
+    body = decode_body(row.body, row.id) if bodies else Body([])
     return Message(
         id=row.id,
         role=row.role,
         parts=body.parts,
         metadata=body.metadata,
         extra=body.extra,
+        name=body.name,
         segment=segment_name(row.place.segment),
         depth=row.place.depth,
         home=view.home_of(row.place.segment),

@@ -76,6 +76,8 @@ class KeptDocument(NamedTuple):
     updated_us: int
     expires_us: int | None
     inherit: bool = True
+    created_us: int | None = None
+    """When it was first put, if it was replaced since."""
 
 
 class BegunFork(NamedTuple):
@@ -154,6 +156,8 @@ class LogState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether records of it are left that nobody stands on any more."""
     copies: list[tuple[str, int]] = []
     """The copies of documents that it began with, by key and number."""
+    shelves: list[int] = []
+    """Which logs have more of an owner's documents than this one; that is never forgotten."""
     data: dict[int, dict[int, KeptData]] = {}
     """The versions of the data, by segment number and depth."""
     inherited_data: dict[int, Place] = {}

@@ -79,6 +79,7 @@ class AppendedMessage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A message where it was appended. One without a body was edited or erased since, or is a mark.
 
     A copy has the version and the first digest of what it is a copy of, or 0 when that was erased.
+    Any other has a digest where one was given.
     """
 
     id: str
@@ -120,6 +121,8 @@ class Append(msgspec.Struct, frozen=True, array_like=True, tag="append"):
     """Where the data stands that holds at the parent of a new segment."""
     clears: bool = False
     """The session was cleared before, and this is the mark by which it keeps its data."""
+    version: int = 0
+    """That which its record had then."""
 
 
 class Edit(msgspec.Struct, frozen=True, array_like=True, tag="edit"):
@@ -152,6 +155,8 @@ class ErasedPlace(msgspec.Struct, frozen=True, array_like=True):
     id: str
     told: bool = True
     """Whether the change feed is told of it here; another log's was told where it was decided."""
+    version: int = 0
+    """The version that it has by that; 0 where that was not kept."""
 
 
 class Erase(msgspec.Struct, frozen=True, array_like=True, tag="erase"):
@@ -265,15 +270,19 @@ class BeginFork(msgspec.Struct, frozen=True, array_like=True, tag="pin"):
 
 
 class Clear(msgspec.Struct, frozen=True, array_like=True, tag="clear"):
-    """All messages are retired, and the session goes on."""
+    """All messages are retired, and the session goes on; its record had that version."""
 
     at_us: int
+    version: int = 0
 
 
 class Retire(msgspec.Struct, frozen=True, array_like=True, tag="retire"):
-    """The session is deleted. Only erasures of what forks stand on may follow."""
+    """The session is deleted, its record had that version. Only erasures of what forks stand on may
+    follow.
+    """
 
     at_us: int
+    version: int = 0
 
 
 class NoteSwept(msgspec.Struct, frozen=True, array_like=True, tag="swept"):
@@ -300,6 +309,12 @@ class AdvanceFeed(msgspec.Struct, frozen=True, array_like=True, tag="advance"):
     """The session's id, its tree and log, and the first and last record."""
 
 
+class ForgetReader(msgspec.Struct, frozen=True, array_like=True, tag="forget"):
+    """A reader of the change feed holds nothing back any more."""
+
+    reader: str
+
+
 class RegisterReader(msgspec.Struct, frozen=True, array_like=True, tag="register"):
     """A reader of the change feed has read up to a record of it."""
 
@@ -311,6 +326,12 @@ class TrimFeed(msgspec.Struct, frozen=True, array_like=True, tag="trim"):
     """The change feed is forgotten up to a record of it."""
 
     n: int
+
+
+class OpenShelf(msgspec.Struct, frozen=True, array_like=True, tag="shelf"):
+    """Of an owner's documents, there are some on a shelf from now on."""
+
+    number: int
 
 
 class WipeLog(msgspec.Struct, frozen=True, array_like=True, tag="wipe"):
@@ -338,7 +359,9 @@ LogWork = (
     | SkipNumbers
     | AdvanceFeed
     | RegisterReader
+    | ForgetReader
     | TrimFeed
+    | OpenShelf
     | WipeLog
 )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...model import Entry, History, Read, Summary
+from ...model import Entry, History, Message, Read, Summary
 from ..base.refusals import bad_pins
-from .rows import SEP, id_or_root, message_of, name_of, overlay_of, take_messages
+from .rows import SEP, id_or_root, name_of, overlay_of, take_messages
 from .scripts import place_words
 
 _DEEPEST = 9_999_999_999
@@ -24,6 +24,7 @@ def read_arguments(query: Read) -> list[Any]:
         -1 if query.limit is None else query.limit,
         -1 if query.max_bytes is None else query.max_bytes,
         "1" if query.backwards else "",
+        "" if query.bodies else "1",
     ]
 
 
@@ -36,10 +37,11 @@ def history_of(answer: Sequence[Any], session: str, query: Read) -> History:
     size = 0
     for piece in reversed(pieces) if query.backwards else pieces:
         if piece[0]:
-            size += _take_summary(piece, entries)
+            size += _take_summary(piece, entries, query.bodies)
             continue
         _, segment, first, home, stored = piece
-        size += take_messages(stored, str(segment), first, name_of(home), entries)
+        name = name_of(home)
+        size += take_messages(stored, str(segment), first, name, entries, query.bodies)
     return History(
         entries=entries,
         leaf=id_or_root(leaf),
@@ -93,16 +95,17 @@ def _is_end(stored: Sequence[bytes], id: bytes) -> bool:
     return not any(it.endswith(b"\n") for it in stored)
 
 
-def _take_summary(piece: Sequence[Any], entries: list[Entry]) -> int:
+def _take_summary(piece: Sequence[Any], entries: list[Entry], bodies: bool) -> int:
     """Add a summary with what is pinned under it; return their size."""
     _, range, stored, pins = piece
-    pinned = [
-        message
+    found: list[Entry] = []
+    size = sum(
+        take_messages([entry], str(segment), depth, name_of(home), found, bodies)
         for segment, depth, home, entry in pins
-        if (message := message_of(entry, str(segment), depth, name_of(home))) is not None
-    ]
+    )
+    pinned = [it for it in found if isinstance(it, Message)]
     entries.append(Summary(overlay=overlay_of(range, stored), pinned=pinned))
-    return _body_size(stored) + sum(_body_size(pin[3]) for pin in pins)
+    return _body_size(stored) + size
 
 
 def _body_size(entry: bytes) -> int:

@@ -20,7 +20,7 @@ from ...model import (
     Root,
     SessionRecord,
 )
-from ...rules.codec import decode_body, decode_json
+from ...rules.codec import Body, decode_body, decode_json
 from ..base.refusals import bad_snapshot
 
 PREFIX = "sapwood"
@@ -81,20 +81,28 @@ def message_of(entry: bytes, segment: str, depth: int, home: str | None) -> Mess
 
 
 def take_messages(
-    stored: Sequence[bytes], segment: str, first: int, home: str | None, into: list[Entry]
+    stored: Sequence[bytes],
+    segment: str,
+    first: int,
+    home: str | None,
+    into: list[Entry],
+    bodies: bool = True,
 ) -> int:
-    """Add the live messages of a run of entries; return the size of their bodies."""
+    """Add the live messages of a run of entries; return the size of their bodies.
+
+    Without `bodies` it stands in their place.
+    """
     size = 0
     for depth, entry in enumerate(stored, first):
         head, _, data = entry.partition(b"\n")
         if not data:
             continue
-        size += len(data)
+        size += len(data) if bodies else int(data)
         try:
             tokens, version, created, _, role, id = head.decode().split(SEP)
         except ValueError as error:
             raise StoreCorruptError(f"the entry at {segment}.{depth} cannot be read") from error
-        body = decode_body(data, id)
+        body = decode_body(data, id) if bodies else Body([])
         into.append(
             Message(
                 id=id,
@@ -102,6 +110,7 @@ def take_messages(
                 parts=body.parts,
                 metadata=body.metadata,
                 extra=body.extra,
+                name=body.name,
                 segment=segment,
                 depth=depth,
                 home=home,
@@ -317,7 +326,9 @@ def is_expired(document: Document, now: int) -> bool:
 def encode_document(document: Document) -> bytes:
     """Encode a document; one that forks do not take is marked."""
     expires = "" if document.expires_us is None else document.expires_us
-    head = f"{document.version} {document.updated_us} {expires}{own_mark(document.inherit)}\n"
+    created = "" if document.created_us == document.updated_us else f" {document.created_us}"
+    own = own_mark(document.inherit)
+    head = f"{document.version} {document.updated_us} {expires}{created}{own}\n"
     return head.encode() + document.value
 
 
@@ -329,7 +340,8 @@ def own_mark(inherit: bool) -> str:
 def document_of(key: str, stored: bytes) -> Document:
     """Make a document of what is stored."""
     head, _, value = stored.partition(b"\n")
-    version, updated, expires, *_ = head.decode().split(" ")
+    version, updated, expires, *rest = head.decode().split(" ")
+    created = next((it for it in rest if it.isdigit()), updated)
     return Document(
         key=key,
         value=value,
@@ -337,6 +349,7 @@ def document_of(key: str, stored: bytes) -> Document:
         updated_us=int(updated),
         expires_us=int(expires) if expires else None,
         inherit=not head.endswith(_OWN.encode()),
+        created_us=int(created),
     )
 
 

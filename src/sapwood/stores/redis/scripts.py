@@ -11,6 +11,7 @@ from importlib import resources
 from typing import NamedTuple
 
 from ...model import Root
+from ...rules.key_range import KeyRange
 
 _NO_WRITES = frozenset(
     {
@@ -18,8 +19,10 @@ _NO_WRITES = frozenset(
         "context_tokens",
         "count_tree",
         "gaps",
+        "homes_with",
         "inheritance",
         "leaves",
+        "list_messages",
         "look",
         "marked_trees",
         "on_path",
@@ -55,7 +58,19 @@ _ALLOW_OOM = frozenset(
 _SAME_TEXT = {"apply_freeing": "apply"}
 # These do not read paths. What a script defines is made anew with each call.
 _WITHOUT_PATHS = frozenset(
-    {"append", "apply", "apply_freeing", "claim_name", "keep_context", "mark_tree"}
+    {
+        "append",
+        "apply",
+        "apply_freeing",
+        "claim_name",
+        "keep_context",
+        "mark_tree",
+        "owner_documents",
+        "session_documents",
+    }
+)
+_WITH_DOCUMENTS = frozenset(
+    {"append", "apply", "apply_freeing", "owner_documents", "session_documents"}
 )
 
 
@@ -71,6 +86,7 @@ def script(name: str) -> Script:
     """Return a script; `apply_freeing` is `apply` for units of work that only make room."""
     folder = resources.files(__package__) / "lua"
     shared = ["common"] if name in _WITHOUT_PATHS else ["common", "paths"]
+    shared += ["documents"] if name in _WITH_DOCUMENTS else []
     parts = [*shared, _SAME_TEXT.get(name, name)]
     texts = [(folder / f"{part}.lua").read_text("utf-8") for part in parts]
     text = "\n".join([f"#!lua{_flags(name)}", *texts])
@@ -83,6 +99,14 @@ def _flags(name: str) -> str:
     if name in _NO_WRITES:
         return " flags=no-writes"
     return " flags=allow-oom" if name in _ALLOW_OOM else ""
+
+
+def range_words(asked: KeyRange, *, values: bool, expired: bool = False) -> tuple[str | int, ...]:
+    """Return how a script is told a range of keys, and what of the documents is wanted."""
+    low, is_included, high = asked.bounds()
+    most = -1 if asked.limit is None else asked.limit
+    backwards, *flags = ["1" if it else "" for it in (asked.reverse, values, expired)]
+    return f"{'[' if is_included else '('}{low}", f"({high}", backwards, most, *flags
 
 
 def place_words(place: str | Root | None) -> tuple[str, str]:

@@ -1,39 +1,34 @@
-"""What a query finds of the candidates that a store has, and which of it is best."""
+"""What a query finds of the candidates that a store has."""
 
 from __future__ import annotations
 
 from ...errors import StoreCorruptError
-from ...model import EntryRef, Hits
-from ...rules.match import MessageFacts, matches
-from ...rules.query import Query, terms
-from ...rules.relevance import is_ranked, scores
-from ...rules.text import fold, stored_text
-from ..base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
+from ...model import EntryRef, Hits, Search
+from ...rules.query import Query
+from ...rules.text import stored_text
+from ..base.found import SUMMARY_ROLE, Said, matching_text
+from ..base.hit_block import HitBlock, HitOrder
 from .position import public
 from .rows import summary_text
-
-COMPARED = 500
-"""How many matches are compared with each other, the newest."""
 
 
 class Ranking:
     """One search: looks at what was said, the newest first, until enough of it matches."""
 
-    def __init__(self, query: Query, limit: int) -> None:
+    def __init__(self, kind: str, owner: str, search: Search, query: Query) -> None:
         self._query = query
-        self._limit = limit
-        self._is_ranked = is_ranked(query)
-        self._found: list[tuple[Said[None], str]] = []
-        self.most = max(COMPARED, limit + 1) if self._is_ranked else limit + 1
-        """How many matches are enough: one more than is shown, or enough to compare."""
+        self._block = HitBlock(kind, owner, search, query)
+        self.below = self._block.below
+        self.most = self._block.most
 
     @property
     def is_enough(self) -> bool:
         """Whether nothing older needs to be looked at."""
-        return len(self._found) >= self.most
+        return self._block.is_full
 
     def take(
         self,
+        order: HitOrder,
         is_message: bool,
         id: str,
         role: str | None,
@@ -50,26 +45,14 @@ class Ranking:
         except StoreCorruptError:
             # Whoever reads it is told; the others are still to be found.
             return
-        folded, role = fold(text), SUMMARY_ROLE if role is None else role
+        role = SUMMARY_ROLE if role is None else role
+        entry = EntryRef(kind="message" if is_message else "overlay", id=id)
+        said = Said(None, session, entry, role, public(pos), created_us, text)
         shown = None if title is None else title.decode()
-        facts = MessageFacts(role=role, created_us=created_us, title=shown, tags=tags)
-        if matches(self._query, folded, facts):
-            entry = EntryRef(kind="message" if is_message else "overlay", id=id)
-            said = Said(None, session, entry, role, public(pos), created_us, text)
-            self._found.append((said, folded))
+        folded = matching_text(self._query, said, shown, tags)
+        if folded is not None:
+            self._block.take(order, said, folded)
 
     def hits(self) -> Hits:
         """Return the best matches: of equals, the newest."""
-        points = [1.0] * len(self._found)
-        if self._is_ranked:
-            wanted = counted_terms(self._query)
-            points = scores([counted(wanted, folded) for _, folded in self._found])
-        ranked = sorted(zip(points, self._found, strict=True), key=lambda it: -it[0])
-        shown = terms(self._query)
-        return Hits(
-            hits=[
-                hit_of(said, shown, score, folded)
-                for score, (said, folded) in ranked[: self._limit]
-            ],
-            more=len(ranked) > self._limit,
-        )
+        return self._block.hits()

@@ -37,14 +37,14 @@ FeedCursor = tuple[int, ...]
 PINS_KEY = "pins"
 MARK = "mark"
 """The role that the row of a mark has, which has no body; a deleted message's row has none."""
-KEPT_AT_LEAST_US = 24 * 3600 * 1_000_000
-"""How long a change is kept, whoever has seen it."""
 CHANGE_KINDS = {
     1: ChangeKind.APPEND,
     2: ChangeKind.UPDATE,
     3: ChangeKind.DELETE,
     4: ChangeKind.RETIRE,
+    8: ChangeKind.RECORD,
 }
+KIND_APPEND, KIND_UPDATE, KIND_DELETE, KIND_RETIRE, KIND_RECORD = CHANGE_KINDS
 
 # A message: pos, home, id, role, tokens, version, created_at, body; maybe more.
 POS, HOME, ID, ROLE, TOKENS, VERSION, CREATED_AT, BODY = range(8)
@@ -54,8 +54,10 @@ CONTEXT_IN_RECORD, TITLE_IN_RECORD, TAGS_IN_RECORD = 4, 9, 11
 # An overlay: number, id, first, last, tokens, covered_tokens, created_by, created_at, metadata,
 # summary; maybe more.
 OVERLAY_NUMBER, OVERLAY_ID, OVERLAY_FIRST, OVERLAY_LAST, OVERLAY_TOKENS = range(5)
-# A document: version, key, updated_at, expires_at, value, inherit; maybe more.
+# A document: version, key, updated_at, expires_at, value, inherit, created_at; maybe more. The last
+# is None where it was not replaced since it was first put.
 DOCUMENT_VERSION, DOCUMENT_KEY, DOCUMENT_UPDATED_AT, DOCUMENT_EXPIRES_AT, DOCUMENT_VALUE = range(5)
+DOCUMENT_CREATED_AT = 6
 
 
 class SessionRow(NamedTuple):
@@ -158,6 +160,7 @@ def message_of(row: Row, home: str | None) -> Message:
         parts=body.parts,
         metadata=body.metadata,
         extra=body.extra,
+        name=body.name,
         segment=str(pos >> DEPTH_BITS),
         depth=pos & MAX_DEPTH,
         home=home,
@@ -180,6 +183,7 @@ def written(
             parts=it.parts,
             metadata=it.metadata,
             extra=it.extra,
+            name=it.name,
             segment=segment,
             depth=depth + index,
             home=session,
@@ -208,11 +212,17 @@ def first_digest(role: str, kept: bytes | None, body: bytes | None, id: str) -> 
     return digest(role, decode_body(body, id))
 
 
-def taken(rows: Iterable[Row], has_room: HasRoom | None) -> list[Row]:
-    """Return rows of messages up to the first that has no room."""
+def taken(rows: Iterable[Row], has_room: HasRoom | None, bodies: bool = True) -> list[Row]:
+    """Return rows of messages up to the first that has no room; of sizes, without bodies."""
     if has_room is None:
         return list(rows)
-    return list(takewhile(lambda row: has_room(len(row[BODY])), rows))
+    return list(takewhile(lambda row: has_room(size_of(row, bodies)), rows))
+
+
+def size_of(row: Row, bodies: bool) -> int:
+    """Return the size of a message's body, which is there in its place where it was not read."""
+    size: int = len(row[BODY]) if bodies else row[BODY]
+    return size
 
 
 def overlay_of(row: Row) -> Overlay:
@@ -241,7 +251,7 @@ def summary_text(summary: bytes, id: str) -> str:
 
 def document_of(row: Row) -> Document:
     """Return the document of a row."""
-    version, key, updated_at, expires_at, value, inherit = row
+    version, key, updated_at, expires_at, value, inherit, created_at = row
     return Document(
         key=key,
         value=value,
@@ -249,7 +259,22 @@ def document_of(row: Row) -> Document:
         updated_us=updated_at,
         expires_us=expires_at,
         inherit=bool(inherit),
+        created_us=updated_at if created_at is None else created_at,
     )
+
+
+def created_before(replaced: Row | None, now: int) -> int | None:
+    """Return when a document was first put that is replaced; None when one begins by this put.
+
+    One that has expired is not there any more.
+    """
+    if replaced is None:
+        return None
+    expires_at, created_at = replaced[DOCUMENT_EXPIRES_AT], replaced[DOCUMENT_CREATED_AT]
+    if expires_at is not None and expires_at <= now:
+        return None
+    at: int = replaced[DOCUMENT_UPDATED_AT] if created_at is None else created_at
+    return at
 
 
 def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> SessionRecord:
@@ -346,12 +371,29 @@ def feed_cursor_text(cursor: FeedCursor) -> str:
     return ".".join(map(str, cursor))
 
 
-def change_of(kind: int, session: str, id: str, pos: int, at: int) -> Change:
+def change_of(
+    kind: int, session: str, id: str, tree: int, pos: int, version: int, at: int
+) -> Change:
     """Return the change of a message."""
-    depth = pos & MAX_DEPTH
-    return Change(kind=CHANGE_KINDS[kind], session=session, message=id, depth=depth, at_us=at)
+    return Change(
+        kind=CHANGE_KINDS[kind],
+        session=session,
+        message=id,
+        tree=str(tree),
+        position=public(pos),
+        version=version,
+        at_us=at,
+    )
 
 
-def retirement(session: str, at: int) -> Change:
-    """Return the change that takes all of a session's messages out of use."""
-    return Change(kind=ChangeKind.RETIRE, session=session, message=None, depth=None, at_us=at)
+def record_change_of(kind: int, session: str, tree: int | None, version: int, at: int) -> Change:
+    """Return the change of a session's record; one that is retired may be told without its tree."""
+    return Change(
+        kind=CHANGE_KINDS[kind],
+        session=session,
+        message=None,
+        tree="" if tree is None else str(tree),
+        position=None,
+        version=version,
+        at_us=at,
+    )

@@ -12,6 +12,8 @@ from ...model import Message, Overlay, Position
 from ...rules.query import Query
 from ...rules.text import searchable
 
+_HALF = 20
+
 
 class IndexGoneError(Exception):
     """The index is not there: somebody removed it. It is made anew, and filled."""
@@ -50,15 +52,24 @@ class IndexEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """What the entry is stored under, whoever stores it, however often."""
+        """What the entry is stored under, whoever stores it, however often.
+
+        It orders what was said at the same time. So it is greater when the home is gone: a message
+        that a page has shown does not come again below it.
+        """
         place = (self.position.segment, self.position.depth)
-        return hashed(self.owner, self.session, self.id, *place, self.created_us)
+        told = hashed(self.session)[:_HALF] if self.session else "z" * _HALF
+        return hashed(self.owner, self.id, *place, self.created_us)[:_HALF] + told
+
+
+CandidateOrder = tuple[int, str]
+"""When a candidate was said, and its key."""
 
 
 class SearchCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """What an index gives for a question: a message, or a session some of whose summaries match.
 
-    `order` is where the next page goes on.
+    They come by `created_us` and `key`, the greatest first. `order` is where a list goes on.
     """
 
     key: str
@@ -98,10 +109,15 @@ class SessionScope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """What an index is asked: a query, in all that the owner has or in a scope."""
+    """What an index is asked: a query, in all that the owner has or in a scope.
+
+    With `around_us`, only for sessions that have summaries both from before that time, or of it,
+    and from after it, or of it.
+    """
 
     query: Query
     scope: SessionScope | None = None
+    around_us: int | None = None
 
 
 class EntryFilter(msgspec.Struct, frozen=True, kw_only=True):

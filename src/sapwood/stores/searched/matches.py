@@ -1,14 +1,15 @@
-"""Deciding what a query finds, and which of it is best."""
+"""Deciding what a query finds, and what of it a page shows."""
 
 from __future__ import annotations
 
-from ...model import Hits
+from ...model import Hits, Search
 from ...rules.query import Query
-from ...rules.relevance import is_ranked
-from ..base.found import Said, best_hits, matching_text
+from ..base.found import Said, matching_text
+from ..base.hit_block import HitBlock, HitOrder
+from .entry import CandidateOrder
 
-COMPARED = 500
-"""How many matches are compared with each other, the newest that the index finds."""
+PLACES = "index"
+"""The name of this kind of places, by which their cursors are told."""
 
 _OF_SESSIONS = ("title", "tag")
 
@@ -16,39 +17,42 @@ _OF_SESSIONS = ("title", "tag")
 class SearchMatches:
     """One search: looks at what candidates say until enough of them match."""
 
-    def __init__(self, query: Query, limit: int) -> None:
+    def __init__(self, owner: str, search: Search, query: Query) -> None:
         self._query = query
-        self._limit = limit
-        self._is_ranked = is_ranked(query)
-        self._found: list[tuple[Said[None], str]] = []
+        self._block = HitBlock(PLACES, owner, search, query)
         self._told: set[tuple[str, str, str]] = set()
         self.asks_of_sessions = any(
             filter.field in _OF_SESSIONS for branch in query.branches for filter in branch.filters
         )
 
     @property
+    def below(self) -> CandidateOrder | None:
+        """Below which candidate the search begins."""
+        if self._block.below is None:
+            return None
+        created_us, key = self._block.below
+        return int(created_us), str(key)
+
+    @property
     def batch(self) -> int:
         """How many candidates to begin with: all that may be needed, or enough to compare."""
-        return max(COMPARED, self._limit + 1) if self._is_ranked else self._limit + 1
+        return self._block.most
 
-    def is_enough(self, until_us: int) -> bool:
-        """Whether nothing as old as this can be among the best any more.
+    def is_enough(self, until: CandidateOrder) -> bool:
+        """Whether nothing that comes after this one can be among the best any more.
 
         A session's summaries come with the newest of them: an older one does not count yet.
         """
-        newer = sum(said.created_us >= until_us for said, _ in self._found)
-        return newer >= self.batch
+        return self._block.is_full_above(until)
 
-    def take(self, said: Said[None], title: str | None, tags: list[str]) -> bool:
-        """Look at what a candidate says; return whether it matches."""
+    def take(self, order: HitOrder, said: Said[None], title: str | None, tags: list[str]) -> None:
+        """Look at what a candidate says."""
         name = (said.session_id, said.entry.kind, said.entry.id)
         folded = matching_text(self._query, said, title, tags)
-        if folded is None or name in self._told:
-            return False
-        self._told.add(name)
-        self._found.append((said, folded))
-        return True
+        if folded is not None and name not in self._told:
+            self._told.add(name)
+            self._block.take(order, said, folded)
 
     def hits(self) -> Hits:
         """Return the best matches: of equals, the newest."""
-        return best_hits(self._query, self._found, self._limit)
+        return self._block.hits()

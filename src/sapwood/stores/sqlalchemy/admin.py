@@ -8,9 +8,10 @@ from typing import Any
 from sqlalchemy import and_, bindparam, exists, func, or_, select
 
 from ...errors import StoreCorruptError
-from ...model import Health, Problem
+from ...model import ChangedOwners, Health, Problem
 from ...rules.codec import decode_body
 from ...rules.tree import extend_lineage
+from ...store.owners import next_owners
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, pack_lineage, unpack_lineage, unpack_place
 from ..relational.problems import (
     misplaced_overlay,
@@ -59,6 +60,10 @@ class SqlAdmin:
     def repair(self) -> None:
         """Rebuild what is derived."""
         repair(self._tx)
+
+    def changed_owners(self, after: str, limit: int) -> ChangedOwners:
+        """List owners, one after the other: whose writes are committed is known for each only."""
+        return next_owners(self.owners(), after, limit)
 
     def check(self) -> list[Problem]:
         """Look for damage, and for figures that do not add up."""

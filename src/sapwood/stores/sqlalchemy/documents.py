@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, func, literal, or_, select
 from ...rules.key_range import KeyRange
 from ..base.extras import DocumentWrite
 from ..relational._sync.documents import DocumentStatements
-from ..relational.rows import DOCUMENT_KEY, DOCUMENT_VERSION, DocumentScope
+from ..relational.rows import DOCUMENT_KEY, DOCUMENT_VERSION, DocumentScope, created_before
 from ..relational.rows import Row as DocumentRow
 from .tables import Tables
 from .tx import Tx, delete_by, update_by
@@ -43,6 +43,7 @@ class SqlDocumentStatements(DocumentStatements[Tx]):
             "expires_at": None if new.expires_in_us is None else now + new.expires_in_us,
             "value": value,
             "inherit": int(new.inherit),
+            "created_at": created_before(replaced, now),
         }
         if replaced is not None:
             self.delete(scope, replaced)
@@ -59,12 +60,18 @@ class SqlDocumentStatements(DocumentStatements[Tx]):
     def list_range(
         self, scope: DocumentScope, asked: KeyRange, now: int, values: bool
     ) -> list[DocumentRow]:
-        # Text has characters where it is text, and bytes where it is bytes.
+        tx, of = self._tx, _of(scope)
+        if tx.tables.keys_are_sorted:
+            low, is_included, high = asked.bounds()
+            made = tx.made(_range, values, is_included, asked.reverse, asked.limit is not None)
+            params: dict[str, Any] = {**of, "low": low, "high": high, "now": now}
+            if asked.limit is not None:
+                params["most"] = asked.limit
+            return [tuple(row) for row in tx.conn.execute(made, params)]
+        # A column of the user's on PostgreSQL or SQLite: which order it has is not known.
         prefix = asked.prefix
-        size = len(prefix.encode()) if self._tx.kind == "mysql" else len(prefix)
-        statement = _list if values else _list_without_values
-        rows = self._tx.rows(statement, **_of(scope), size=size, prefix=prefix, now=now)
-        # Sorted here: which order a server gives depends on its collation.
+        made = tx.made(_with_prefix, values)
+        rows = tx.conn.execute(made, {**of, "size": len(prefix), "prefix": prefix, "now": now})
         by_key = {row[DOCUMENT_KEY]: row for row in rows}
         return [by_key[key] for key in asked.of(by_key)]
 
@@ -73,9 +80,10 @@ def _of(scope: DocumentScope) -> dict[str, int | None]:
     return {"owner": scope.place, "session": scope.session}
 
 
-def _columns(t: Tables) -> Any:
+def _columns(t: Tables, values: bool = True) -> Any:
     d = t.document.c
-    columns = (d.version, d.key, d.updated_at, d.expires_at, d.value, d.inherit)
+    value = d.value if values else literal(b"", d.value.type)
+    columns = (d.version, d.key, d.updated_at, d.expires_at, value, d.inherit, d.created_at)
     return select(*columns).where(d.owner == bindparam("owner"), d.session == bindparam("session"))
 
 
@@ -87,20 +95,33 @@ def _lock(t: Tables) -> Any:
     return _find(t).with_for_update()
 
 
-def _list(t: Tables) -> Any:
-    return _lasting(t, _columns(t))
-
-
-def _list_without_values(t: Tables) -> Any:
+def _range(t: Tables, values: bool, is_included: bool, reverse: bool, is_limited: bool) -> Any:
     d = t.document.c
-    columns = (d.version, d.key, d.updated_at, d.expires_at, literal(b"", d.value.type), d.inherit)
-    return _lasting(
-        t,
-        select(*columns).where(d.owner == bindparam("owner"), d.session == bindparam("session")),
-    )
+    begins = d.key >= bindparam("low") if is_included else d.key > bindparam("low")
+    found = _lasting(t, values).where(begins, d.key < bindparam("high"))
+    in_order = _by_key(t, found).order_by(d.key.desc() if reverse else d.key)
+    return in_order.limit(bindparam("most")) if is_limited else in_order
 
 
-def _lasting(t: Tables, found: Any) -> Any:
+def _by_key(t: Tables, found: Any) -> Any:
+    """Let MariaDB begin at the first key: by itself it may go over all keys of a session.
+
+    It names the index of a unique key after the first column; a user's may have any name.
+    """
+    name = t.document.c.owner.name
+    if t.kind != "mysql" or t.are_theirs or not name.isidentifier():
+        return found
+    return found.with_hint(t.document, f"FORCE INDEX (`{name}`)")
+
+
+def _with_prefix(t: Tables, values: bool) -> Any:
     d = t.document.c
     begins = func.substr(d.key, 1, bindparam("size"), type_=d.key.type) == bindparam("prefix")
-    return found.where(begins, or_(d.expires_at.is_(None), d.expires_at > bindparam("now")))
+    return _lasting(t, values).where(begins)
+
+
+def _lasting(t: Tables, values: bool) -> Any:
+    d = t.document.c
+    return _columns(t, values).where(
+        or_(d.expires_at.is_(None), d.expires_at > bindparam("now")),
+    )

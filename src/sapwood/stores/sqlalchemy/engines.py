@@ -11,9 +11,9 @@ from sqlalchemy.pool import PoolResetState, StaticPool
 
 from ...errors import UsageError
 from ...rules.codec import MAX_MESSAGE_BYTES
+from .column_types import MYSQL
 from .drivers import CONNECT_TIMEOUT_S, limit_waiting, patient_settings
 from .requirements import not_installed
-from .tables import MYSQL
 
 T = TypeVar("T")
 

@@ -35,9 +35,10 @@ from ...model import ROOT, EdgeKind, ForkPoint, NewSession, SessionRecord
 from ...rules.codec import encode_json
 from ...rules.tree import LINEAGE_CAP, Cover, Span, resolve_up, spans_up
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, place_of, unpack_place
-from ..relational.rows import PINS_KEY, Profile, SessionRow, pinned_ids
+from ..relational.rows import KIND_RECORD, PINS_KEY, Profile, SessionRow, pinned_ids
 from ..relational.walk import pins_under
 from .direct import Compound, has_compounds, number
+from .feed import newest_after, newest_message
 from .locks import lock_owner
 from .lookup import is_seen, key_of, pack_tags, session_columns
 from .sessions import SqlSessionStatements
@@ -51,7 +52,7 @@ DECLARE sapwood_locked, sapwood_at_tree, sapwood_at_source BIGINT;
 """Not with SET, which would lock whatever it reads, and so the session before the tree."""
 _WRITE = """BEGIN NOT ATOMIC DECLARE sapwood_new_home, sapwood_new_fork BIGINT;
 {}; SET sapwood_new_home = LAST_INSERT_ID(); {};
-{}; SET sapwood_new_fork = LAST_INSERT_ID(); {}; {}; {}; {}; {}; END"""
+{}; SET sapwood_new_fork = LAST_INSERT_ID(); {}; {}; {}; {}; {}; {}; END"""
 _TREE: Any = literal_column("sapwood_at_tree")
 _SOURCE: Any = literal_column("sapwood_at_source")
 _HOME: Any = literal_column("sapwood_new_home")
@@ -106,6 +107,8 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
         "new_context": context,
         "now": now,
         "now_s": now // 1_000_000,
+        "owner": source.owner,
+        "told_at": tx.now(),
         "source": source.number,
         "writer": at.writer,
         "at_home": at.home,
@@ -334,7 +337,8 @@ def _write(t: Tables, count: int) -> Compound:
     session |= dict.fromkeys(("ends", "running", "messages", "overlays", "closed"), number(0))
     session |= dict.fromkeys(("created_at", "active_at"), bindparam("now"))
     profile: dict[str, Any] = {key: bindparam(f"new_{key}") for key in Profile._fields}
-    documents = select(d.owner, _FORK, d.key, d.updated_at, null(), d.value, d.inherit).where(
+    copied = (d.key, d.updated_at, d.value, d.inherit, d.created_at)
+    documents = select(d.owner, _FORK, *copied).where(
         d.owner == bindparam("new_owner"),
         d.session == source,
         d.expires_at.is_(None),
@@ -346,7 +350,7 @@ def _write(t: Tables, count: int) -> Compound:
     overlays = select(_FORK, f.last, f.width, f.overlay).where(
         f.session == source, _is_within(f.last, count)
     )
-    kept = ["owner", "session", "key", "updated_at", "expires_at", "value", "inherit"]
+    kept = ["owner", "session", *(it.key for it in copied)]
     return Compound(
         _WRITE,
         [
@@ -363,5 +367,20 @@ def _write(t: Tables, count: int) -> Compound:
             update(t.session)
             .where(t.session.c.number == _FORK)
             .values(overlays=literal_column("ROW_COUNT()")),
+            _tell(t),
         ],
     )
+
+
+def _tell(t: Tables) -> Any:
+    """Tell the change feed of the new record, after all that it has."""
+    o, zero = t.owner.c, number(0)
+    newest = func.greatest(
+        o.trimmed,
+        func.coalesce(newest_message(t).scalar_subquery(), zero),
+        func.coalesce(newest_after(t).scalar_subquery(), zero),
+    )
+    figures: list[Any] = [bindparam("new_tree"), number(KIND_RECORD), number(1)]
+    row = select(o.number, newest, _FORK, *figures, bindparam("told_at"), bindparam("new_id"))
+    columns = ["owner", "after", "session", "tree", "kind", "pos", "at", "name"]
+    return insert(t.change).from_select(columns, row.where(o.number == bindparam("owner")))

@@ -34,7 +34,7 @@ class SqlForkStatements(ForkStatements):
     def copy_documents(self, fork: SessionRow, source: SessionRow) -> None:
         found = self._tx.rows(_documents, owner=source.owner, session=source.number)
         place = {"owner": fork.owner, "session": fork.number, "expires_at": None, "inherit": 1}
-        kept = ("key", "updated_at", "value")
+        kept = ("key", "updated_at", "value", "created_at")
         self._tx.add_all("document", [place | dict(zip(kept, row, strict=True)) for row in found])
 
     def stand_on(self, fork: SessionRow, source: SessionRow, pos: int) -> int:
@@ -91,7 +91,7 @@ def _copy_rows(tx: Tx, fork: SessionRow, base: int, running: int, rows: Any) -> 
 def _documents(t: Tables) -> Any:
     d = t.document.c
     return (
-        select(d.key, d.updated_at, d.value)
+        select(d.key, d.updated_at, d.value, d.created_at)
         .where(
             d.owner == bindparam("owner"),
             d.session == bindparam("session"),

@@ -1,8 +1,8 @@
 """How each kind of database begins a transaction, and how its writers wait for each other.
 
-Locks are taken in one order: owner, tree, session. An append holds its owner's shared lock from
-before its messages get their numbers in the change feed until it is committed. Whoever reads the
-feed, or adds another kind of change to it, takes that lock alone for a moment: so every number
+Locks are taken in one order: owner, tree, session. An append, or a change of a record, holds its
+owner's shared lock from before it gets its numbers in the change feed until it is committed.
+Whoever reads the feed, or edits or deletes, takes that lock alone for a moment: so every number
 below the newest that it then sees is committed.
 """
 

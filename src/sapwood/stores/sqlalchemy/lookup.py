@@ -193,6 +193,31 @@ def _at(t: Tables) -> Any:
     )
 
 
+def homes_with(t: Tables) -> Any:
+    """Return the query of an owner's sessions that wrote a live message of an id."""
+    m, s = t.message.c, t.session.c
+    return (
+        select(s.id)
+        .select_from(t.session.join(t.message, m.home == s.home))
+        .where(s.owner == bindparam("owner"), m.id == bindparam("id"), m.body.is_not(None))
+    )
+
+
+def own_segments(t: Tables) -> Any:
+    """Return the query of a session's segments from a number on, each with what it follows."""
+    g = t.segment.c
+    return (
+        select(g.number, g.parent)
+        .where(
+            g.tree == bindparam("tree"),
+            g.home == bindparam("home"),
+            g.number >= bindparam("first"),
+        )
+        .order_by(g.number)
+        .limit(bindparam("most"))
+    )
+
+
 class SqlLookupStatements(LookupStatements[Tx]):
     """Statements that every subject needs."""
 

@@ -12,6 +12,7 @@ from ...model import ChangeKind, Message, Root
 from ...rules.codec import Packed, decode_body, keeping_extra
 from ...rules.tree import Span, extend_lineage, spans_after
 from ..relational._sync.messages import MessageStatements
+from ..relational.bodiless import without_body
 from ..relational.position import (
     DEPTH_BITS,
     MAX_DEPTH,
@@ -21,7 +22,8 @@ from ..relational.position import (
     whole_segment,
 )
 from ..relational.rows import (
-    BODY,
+    KIND_DELETE,
+    KIND_UPDATE,
     TOKENS,
     HasRoom,
     HomeNames,
@@ -29,19 +31,27 @@ from ..relational.rows import (
     SessionRow,
     first_digest,
     said_at,
+    size_of,
     taken,
 )
 from ..relational.walk import covering, inherited_follower, on_path, parent_pos
-from .feed import KIND_DELETE, KIND_UPDATE, record_changes
-from .lookup import id_at, in_parts, rows_at
-from .quick_read import NO_LIMIT, from_the_beginning, from_the_end, latest_edit, positions_in
+from .feed import record_changes
+from .lookup import homes_with, id_at, in_parts, own_segments, rows_at
+from .quick_read import (
+    NO_LIMIT,
+    from_the_beginning,
+    from_the_end,
+    latest_edit,
+    positions_in,
+    sizes_from_the_beginning,
+    sizes_from_the_end,
+)
 from .sums import context_at, is_edited, leave_to_sum, renew_context
 from .tables import Tables
 from .tx import ResultRow, Tx, delete_by, select_by
 
 RECENT_STEPS = 64
-"""How many spans an append walks to know its context; beyond that it is worked out when asked,
-until `finish_deletions` has done so."""
+"""How many spans an append walks to know its context; beyond that it is worked out when asked."""
 
 _EDIT = select_by("edit", "tree", "pos", of=["delta"])
 _FORGET_EDIT = delete_by("edit", "tree", "pos")
@@ -53,8 +63,8 @@ _HOME_AT = select_by("message", "tree", "pos", of=["home"])
 def message_row(
     it: Packed, *, owner: int, tree: int, pos: int, home: int, running: int, now: int
 ) -> dict[str, Any]:
-    """Return a new message's row."""
-    return {
+    """Return a new message's row; it has a digest where one was given."""
+    row = {
         "tree": tree,
         "pos": pos,
         "owner": owner,
@@ -67,6 +77,7 @@ def message_row(
         "created_at": said_at(it, now),
         "body": it.body,
     }
+    return row if it.given_digest is None else row | {"digest": it.given_digest}
 
 
 def write_after(
@@ -217,6 +228,14 @@ class SqlMessageStatements(MessageStatements[Tx]):
         first, last = whole_segment(segment)
         return int(self._tx.value(_last, tree=session.tree, low=first, high=last))
 
+    def homes_with(self, owner: int, id: str) -> list[str]:
+        return [session for (session,) in self._tx.rows(homes_with, owner=owner, id=id)]
+
+    def own_segments(self, session: SessionRow, first: int, most: int) -> list[tuple[int, int]]:
+        place = {"tree": session.tree, "home": session.home}
+        rows = self._tx.rows(own_segments, **place, first=first, most=most)
+        return [(number, parent) for number, parent in rows]
+
     def gaps(self, session: SessionRow, leaf: int, after: int) -> list[ResultRow]:
         found: list[ResultRow] = []
         for span in spans_after(after, unpack_place(leaf), self._tx.lineage):
@@ -241,7 +260,12 @@ class SqlMessageStatements(MessageStatements[Tx]):
 
     def parent_ids(self, session: SessionRow, positions: Iterable[int]) -> dict[int, str | Root]:
         tx = self._tx
-        return {pos: id_at(tx, session.tree, parent_pos(pos, tx.lineage)) for pos in positions}
+        above = {pos: parent_pos(pos, tx.lineage) for pos in positions}
+        names = {at: id_at(tx, session.tree, at) for at in set(above.values())}
+        for at, id in names.items():
+            if id is None:
+                raise StoreCorruptError(f"the message at position {at} is missing")
+        return {pos: names[at] for pos, at in above.items()}
 
     def on_path(self, session: SessionRow, positions: Collection[int], leaf: int) -> set[int]:
         return on_path(positions, leaf, self._tx.lineage)
@@ -262,14 +286,19 @@ class SqlMessageStatements(MessageStatements[Tx]):
         most: int | None,
         has_room: HasRoom | None,
         names: HomeNames,
+        bodies: bool = True,
     ) -> tuple[list[Message], int]:
         statement = from_the_end if backwards else from_the_beginning
+        if not bodies:
+            statement = sizes_from_the_end if backwards else sizes_from_the_beginning
         rows: list[ResultRow] = []
         for span in spans:
             room = NO_LIMIT if most is None else most - len(rows)
             rows += self._tx.rows(statement, **_of(session, span), most=room)
-        kept = taken(rows, has_room)
-        return self.messages_of(session, kept, names), sum(len(row[BODY]) for row in kept)
+        kept = taken(rows, has_room, bodies)
+        whole = kept if bodies else [without_body(row) for row in kept]
+        messages = self.messages_of(session, whole, names)
+        return messages, sum(size_of(row, bodies) for row in kept)
 
     def depths_in(self, session: SessionRow, spans: list[Span]) -> list[tuple[int, bool]]:
         return sorted(
@@ -283,8 +312,7 @@ class SqlMessageStatements(MessageStatements[Tx]):
 
 
 def _of(session: SessionRow, span: Span) -> dict[str, int]:
-    low, high = bounds(span)
-    return {"tree": session.tree, "low": low, "high": high}
+    return {"tree": session.tree} | dict(zip(("low", "high"), bounds(span), strict=True))
 
 
 def _contents(t: Tables) -> Any:

@@ -77,6 +77,7 @@ def _add_to_server(tx: Tx, it: Packed, asked: dict[str, Any], said: int) -> Move
         "tokens": it.tokens,
         "created_at": said,
         "body": it.body,
+        **({} if it.given_digest is None else {"digest": it.given_digest}),
         **tx.extra_of("message", it.id),
     }
     tx.refuse_large(values)

@@ -33,6 +33,7 @@ from ...errors import StoreCorruptError
 from ...model import ROOT, Entry, History, Read
 from ...rules.tree import refuse_missing
 from ..base.refusals import no_session
+from ..relational.bodiless import without_body
 from ..relational.position import DEPTH_BITS, MAX_DEPTH
 from ..relational.rows import message_of
 from .direct import number
@@ -79,7 +80,7 @@ def read_quickly(tx: Tx, owner: str, session: str, query: Read) -> History | Non
     for row in shown:
         pos, tokens, version, created_at, role, id = values_of(row)
         kept = pos, None, id, role, tokens, version, created_at, row[-1]
-        entries.append(message_of(kept, session))
+        entries.append(message_of(kept if query.bodies else without_body(kept), session))
     if tip and tip_id is None:
         raise StoreCorruptError("the message at a session's tip is missing")
     place = tip_id if tip else ROOT
@@ -89,7 +90,7 @@ def read_quickly(tx: Tx, owner: str, session: str, query: Read) -> History | Non
         tip=place,
         context_tokens=context,
         more=more,
-        bytes=sum([len(row[-1]) for row in shown]),
+        bytes=sum([len(row[-1]) if query.bodies else row[-1] for row in shown]),
         snapshot=str(snapshot or 0),
     )
 
@@ -102,7 +103,7 @@ def _rows(tx: Tx, owner: str, session: str, query: Read, most: int) -> list[Resu
         "before": MAX_DEPTH + 1 if query.before is None else query.before,
         "most": most,
     }
-    rows = list(tx.direct(_path, query.backwards).run(tx.conn, asked).all())
+    rows = list(tx.direct(_path, query.backwards, query.bodies).run(tx.conn, asked).all())
     if not rows or rows[-1][-1] is not None:
         raise no_session(session)
     return rows
@@ -144,12 +145,12 @@ def _columns(kind: str, values: Sequence[Any], body: Any, *, is_full: bool) -> l
     return [type_coerce(packed, NullType()).label("packed"), body.label("body")]
 
 
-def _path(t: Tables, backwards: bool) -> Any:
+def _path(t: Tables, backwards: bool, bodies: bool) -> Any:
     """Return the messages of the tip's segment, and a last row about the session."""
-    return union_all(_messages(t, backwards), _head(t))
+    return union_all(_messages(t, backwards, bodies), _head(t))
 
 
-def _messages(t: Tables, backwards: bool) -> Any:
+def _messages(t: Tables, backwards: bool, bodies: bool) -> Any:
     s, m = t.session.c, t.message.c
     base = s.tip - s.tip.bitwise_and(number(MAX_DEPTH))
     on_path = and_(
@@ -159,7 +160,8 @@ def _messages(t: Tables, backwards: bool) -> Any:
         m.pos <= s.tip,
     )
     figures = [m.pos, m.tokens, m.version, m.created_at, m.role, m.id]
-    columns = _columns(t.kind, figures, m.body, is_full=True)
+    body = m.body if bodies else func.length(m.body)
+    columns = _columns(t.kind, figures, body, is_full=True)
     order = m.pos.desc() if backwards else m.pos
     if t.kind == "postgresql":
         # It sees that a joined row is one row, but not that the order of the other table's index
@@ -206,9 +208,12 @@ def newest_edit(t: Tables) -> Any:
     return func.max(t.edit.c.seq + number(0))
 
 
-def _between(t: Tables) -> Any:
+def _between(t: Tables, bodies: bool = True) -> Any:
     m = t.message
-    return select(*message_columns(m)).where(
+    columns = message_columns(m)
+    if not bodies:
+        columns = [*columns[:-1], func.length(m.c.body)]
+    return select(*columns).where(
         m.c.tree == bindparam("tree"),
         m.c.pos.between(bindparam("low"), bindparam("high")),
         m.c.body.is_not(None),
@@ -225,6 +230,16 @@ def positions_in(t: Tables) -> Any:
 def from_the_beginning(t: Tables) -> Any:
     """Return the query of a range's live messages, from its first on."""
     return _between(t).order_by(t.message.c.pos).limit(bindparam("most"))
+
+
+def sizes_from_the_beginning(t: Tables) -> Any:
+    """Return the query of a range's live messages, their bodies' sizes only, from its first on."""
+    return _between(t, bodies=False).order_by(t.message.c.pos).limit(bindparam("most"))
+
+
+def sizes_from_the_end(t: Tables) -> Any:
+    """Return the query of a range's live messages, their bodies' sizes only, from its last back."""
+    return _between(t, bodies=False).order_by(t.message.c.pos.desc()).limit(bindparam("most"))
 
 
 def from_the_end(t: Tables) -> Any:

@@ -32,23 +32,24 @@ from ...errors import (
     SchemaTooNewError,
     StoreBusyError,
 )
+from ...rules.ids import MAX_KEY_BYTES
 from .admin import counted_up
+from .column_types import KeyName, Name
 from .locks import Mode, advisory_number, begin, now_us
-from .tables import NAMES, THEIRS, Name, Tables
+from .tables import NAMES, THEIRS, Tables
 from .tx import Statements, Tx
 
-VERSION = 3
+VERSION = 4
 LOCK_S = 60
 # What the second step does to the table of profiles.
 RENAMED = {"attributes": "data"}
 ADDED = ("model", "source", "end_reason")
-# What the third step adds to tables.
-FLAGS = {"session": "closed", "document": "inherit"}
-_BEGUN = -3
-"""The version under which it is kept that the third step was begun: columns there are ours.
-
-It is negative, so that it is never the newest, and no older process takes it for a step.
-"""
+# What later steps add to tables.
+LATER: dict[int, dict[str, tuple[str, ...]]] = {
+    3: {"session": ("closed",), "document": ("inherit",)},
+    4: {"document": ("created_at",)},
+}
+LATER_NAMES = {3: "0003_units", 4: "0004_layers"}
 _WITHOUT_TRANSACTIONS = {"MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"}
 
 
@@ -62,14 +63,18 @@ class SchemaStep(NamedTuple):
 
 def steps_of(t: Tables) -> list[SchemaStep]:
     """Return the steps that this version of sapwood knows; tables may have any names."""
-    now = {name: _our_keys(t, name) for name in NAMES}
-    second = {name: [it for it in keys if it != FLAGS.get(name)] for name, keys in now.items()}
-    profile = [RENAMED.get(key, key) for key in now["profile"] if key not in ADDED]
-    first = second | {"profile": profile}
+    keys, later = {name: _our_keys(t, name) for name in NAMES}, list[SchemaStep]()
+    for version in sorted(LATER, reverse=True):
+        later.append(SchemaStep(version, LATER_NAMES[version], _checksum(keys)))
+        keys = {
+            name: [it for it in of_table if it not in LATER[version].get(name, ())]
+            for name, of_table in keys.items()
+        }
+    profile = [RENAMED.get(key, key) for key in keys["profile"] if key not in ADDED]
     return [
-        SchemaStep(1, "0001_initial", _checksum(first)),
-        SchemaStep(2, "0002_attributes", _checksum(second)),
-        SchemaStep(3, "0003_units", _checksum(now)),
+        SchemaStep(1, "0001_initial", _checksum(keys | {"profile": profile})),
+        SchemaStep(2, "0002_attributes", _checksum(keys)),
+        *reversed(later),
     ]
 
 
@@ -143,8 +148,10 @@ class Migrator:
             quoted = self._conn.dialect.identifier_preparer.quote(t.metadata.schema)
             self._conn.execute(text(f"CREATE SCHEMA IF NOT EXISTS {quoted}"))
         t.metadata.create_all(self._conn, tables=t.all, checkfirst=True)
-        if 3 in left:
-            self._add_flags(is_new=1 in left)
+        for version in sorted(left & LATER.keys()):
+            self._add_columns(version, is_new=1 in left)
+        if 4 in left and t.kind == "mysql":
+            self._let_keys_be_longer()
         self._change_profiles()
         if t.kind == "mysql":
             # A process that ended on the way may have left tables without their indexes.
@@ -158,7 +165,7 @@ class Migrator:
         now = self._conn.execute(now_us(self._tables.kind)).scalar()
         done = [step._asdict() | {"applied_at": now} for step in steps]
         self._conn.execute(insert(m), done)
-        self._conn.execute(delete(m).where(m.c.version == _BEGUN))
+        self._conn.execute(delete(m).where(m.c.version < 0))
 
     def _change_profiles(self) -> None:
         """Give profiles that were made by the first step the columns of the second."""
@@ -176,21 +183,32 @@ class Migrator:
             else:
                 self._add(profile.c[key])
 
-    def _add_flags(self, *, is_new: bool) -> None:
-        """Give tables that were made by the first two steps the columns of the third."""
-        m = self._tables.migration
-        flags = {name: self._tables.of(name).c[key] for name, key in FLAGS.items()}
-        missing = [it for it in flags.values() if not self._is_there(it)]
-        begun = self._conn.execute(select(m.c.version).where(m.c.version == _BEGUN)).first()
-        if not (is_new or begun):
-            for name, column in flags.items():
+    def _add_columns(self, version: int, *, is_new: bool) -> None:
+        """Give tables that were made by earlier steps the columns of a later one.
+
+        That it was begun is kept: then columns that are there are ours. It is kept under a negative
+        version, which is never the newest, and which no older process takes for a step.
+        """
+        m, begun = self._tables.migration, -version
+        added = LATER[version].items()
+        columns = [(name, self._tables.of(name).c[key]) for name, keys in added for key in keys]
+        missing = [it for _, it in columns if not self._is_there(it)]
+        is_begun = self._conn.execute(select(m.c.version).where(m.c.version == begun)).first()
+        if not (is_new or is_begun):
+            for name, column in columns:
                 if column not in missing:
                     raise _is_theirs(name, column)
             # Where each column is committed by itself, this is with the first of them.
-            mark = {"version": _BEGUN, "name": "0003_units, begun", "checksum": ""}
+            mark = {"version": begun, "name": f"{LATER_NAMES[version]}, begun", "checksum": ""}
             self._conn.execute(insert(m).values(applied_at=0, **mark))
         for column in missing:
             self._add(column)
+
+    def _let_keys_be_longer(self) -> None:
+        """Give the keys of documents the room that they have now; what is there stays."""
+        key = self._tables.document.c.key
+        spec = CreateColumn(key).compile(dialect=self._conn.dialect)
+        self._alter(key.table, f"MODIFY COLUMN {spec}")
 
     def _is_there(self, column: Column[Any]) -> bool:
         return column.name.lower() in self._columns_of(column.table)
@@ -252,6 +270,7 @@ def check_theirs(conn: Connection, tables: Tables) -> None:
         there = {it["name"]: it for it in looked.get_columns(table.name, schema=table.schema)}
         missing += [f"column {table.name}.{it.name}" for it in table.c if it.name not in there]
         missing += _wrong_types(tables.kind, table, there)
+        missing += _too_short(table, there)
         missing += _missing_values(table, there)
         missing += _missing_keys(looked, table)
         missing += _missing_transactions(looked, table)
@@ -270,6 +289,17 @@ def _wrong_types(kind: str, table: Any, there: dict[str, Any]) -> list[str]:
         if isinstance(it.type, Name)
         and it.name in there
         and not _is_bytewise(there[it.name]["type"])
+    ]
+
+
+def _too_short(table: Table, there: dict[str, Any]) -> list[str]:
+    """Return the columns that do not take every document's key."""
+    return [
+        f"room for {it.type.most_bytes} bytes in {table.name}.{it.name}"
+        for it in table.c
+        if isinstance(it.type, KeyName)
+        and it.name in there
+        and (getattr(there[it.name]["type"], "length", None) or MAX_KEY_BYTES) < MAX_KEY_BYTES
     ]
 
 

@@ -30,6 +30,7 @@ from ...model import Hits, Search
 from ...rules.query import Query
 from ...rules.text import fold
 from ...rules.tree import is_on_path
+from ..base.hit_block import HitOrder
 from ..relational._sync.dialect import Dialect
 from ..relational._sync.lookup import get_session
 from ..relational.position import DEPTH_BITS, place_of, unpack_place
@@ -41,8 +42,8 @@ from .tx import ResultRow, Tx
 
 Told = tuple[bool, str, str | None, int, int, bytes, ResultRow]
 """Whether it is a message, id, role, position, time and bytes of what was said; its session."""
-AllTold = Iterator[tuple[tuple[int, int, int], Told | None]]
-"""By what orders them, the newest first: their time, and where they stand."""
+AllTold = Iterator[tuple[tuple[int, int, int, int], Told | None]]
+"""By what orders them, the newest first: their time, where they stand, and then messages first."""
 
 PAGE = 200
 FIRST_KEYS, MORE_KEYS = 600, 6000
@@ -65,14 +66,15 @@ class SqlSearch:
         row = None if search.session is None else get_session(self._dialect, owner, search.session)
         number = self._dialect.lookup.find_owner(owner)
         if number is None:
-            return Hits(hits=[], more=False)
-        ranking = Ranking(query, search.limit)
-        scope = _Scope(self._tx, number, row, BodyFilter(query))
-        for _, told in merge(scope.messages(), scope.summaries(), key=lambda it: it[0]):
+            return Hits(hits=[], cursor=None)
+        ranking = Ranking("sqlalchemy", owner, search, query)
+        scope = _Scope(self._tx, number, row, BodyFilter(query), ranking.below)
+        newest = merge(scope.messages(), scope.summaries(), key=lambda it: it[0], reverse=True)
+        for order, told in newest:
             if told is not None:
                 is_message, id, role, pos, created_at, data, (_, session, _, title, tags) = told
                 about = session, title, unpack_tags(tags)
-                ranking.take(is_message, id, role, pos, created_at, data, *about)
+                ranking.take(order, is_message, id, role, pos, created_at, data, *about)
             if ranking.is_enough:
                 break
         return ranking.hits()
@@ -81,8 +83,16 @@ class SqlSearch:
 class _Scope:
     """All that an owner has, or all that one session sees."""
 
-    def __init__(self, tx: Tx, owner: int, session: SessionRow | None, words: BodyFilter) -> None:
+    def __init__(
+        self,
+        tx: Tx,
+        owner: int,
+        session: SessionRow | None,
+        words: BodyFilter,
+        below: HitOrder | None,
+    ) -> None:
         self._tx = tx
+        self._below: Any = below or (_NEWEST, _NEWEST, _NEWEST, 0)
         self._owner = owner
         self._session = session
         self._words = words
@@ -96,13 +106,14 @@ class _Scope:
         else:
             args |= {"tree": self._session.tree, "homes": homes_of(self._tx, self._session)}
         statement = keys_of(self._tx.tables, self._words, of_session=self._session is not None)
-        for keys in self._pages(statement, args, (FIRST_KEYS, MORE_KEYS)):
+        place = self._below[:3]
+        for keys in self._pages(statement, args, place, (FIRST_KEYS, MORE_KEYS)):
             for places in _portions(keys):
                 found = {(row[1], row[2]): row for row in self._tx.rows(_said, places=places)}
                 rows = [found[it] for it in places if self._words.may_match(found[it][-1])]
                 self._sessions.learn({row[3] for row in rows})
                 for row in rows:
-                    yield (-row[0], -row[1], -row[2]), self._message(row)
+                    yield (row[0], row[1], row[2], 1), self._message(row)
 
     def _message(self, row: ResultRow) -> Told | None:
         created_at, _, pos, home, id, role, body = row
@@ -114,19 +125,26 @@ class _Scope:
     def summaries(self) -> AllTold:
         """Return summaries, each through the oldest session in scope that has it in force."""
         args = {"owner": self._owner}
-        for rows in self._pages(self._tx.made(_summaries), args, (PAGE, PAGE)):
+        # Of a message and a summary at the same place the message comes first.
+        at, tree, place, is_message = self._below
+        start = at, tree, place + is_message
+        for rows in self._pages(self._tx.made(_summaries), args, start, (PAGE, PAGE)):
             having = self._sessions.of_overlays([row[2] for row in rows])
             for created_at, tree, number, id, last, summary in rows:
                 only = self._session and self._session.number
                 session = next((it for it in having[number] if only in (None, it[0])), None)
                 told = False, id, None, last, created_at, summary, session
-                yield (-created_at, -tree, -number), None if session is None else told
+                yield (created_at, tree, number, 0), None if session is None else told
 
     def _pages(
-        self, statement: Any, args: dict[str, Any], sizes: tuple[int, int]
+        self,
+        statement: Any,
+        args: dict[str, Any],
+        below: tuple[int, int, int],
+        sizes: tuple[int, int],
     ) -> Iterator[Sequence[ResultRow]]:
-        """Return what a statement finds, a page at a time, the newest first."""
-        at, tree, place = _NEWEST, _NEWEST, _NEWEST
+        """Return what a statement finds below a place, a page at a time, the newest first."""
+        at, tree, place = below
         size, later = sizes
         while True:
             asked = {**args, "at": at, "in_tree": tree, "place": place, "most": size}

@@ -13,6 +13,7 @@ from ...model import SessionQuery, SessionRecord
 from ..relational._sync.sessions import ListingStatements, SessionStatements
 from ..relational.filters import filters
 from ..relational.rows import (
+    KIND_RECORD,
     PINS_KEY,
     TAGS_IN_RECORD,
     TITLE_IN_RECORD,
@@ -24,6 +25,7 @@ from ..relational.rows import (
 )
 from ..relational.rows import Row as ListedRow
 from ..relational.rows import Row as RecordRow
+from .feed import record_changes
 from .lookup import SqlLookupStatements, find_owner, key_of, pack_tags, records, unpack_tags
 from .messages import put_session
 from .tables import Tables
@@ -79,6 +81,9 @@ class SqlSessionStatements(SessionStatements[Tx]):
             self._tx.run(_PUT_PROFILE, of_session=session.number, **columns)
         figures = {} if closed is None else {"closed": int(closed)}
         self._tx.run(put_session, of_number=session.number, version=session.version + 1, **figures)
+
+    def tell(self, session: SessionRow) -> None:
+        record_changes(self._tx, session, KIND_RECORD, [session.version], session.id)
 
     def attributes(self, session: SessionRow) -> bytes:
         found: bytes = self._tx.value(_ATTRIBUTES, session=session.number)

@@ -11,8 +11,8 @@ from sqlalchemy import bindparam, delete, exists, func, select
 
 from ..relational._sync.sweep import SweepStatements
 from ..relational.position import DEPTH_BITS, whole_segment
-from ..relational.rows import SessionRow
-from .feed import KIND_RETIRE, record_changes
+from ..relational.rows import KIND_RETIRE, SessionRow
+from .feed import record_changes
 from .lookup import in_parts, lock_tree
 from .overlays import drop_unused
 from .tables import Tables
@@ -47,7 +47,7 @@ class SqlSweepStatements(SweepStatements[Tx]):
         tx.run(_FORGET_OVERLAYS, session=session.number)
         drop_unused(tx, overlays)
         tx.run(_FORGET_HOMES, session=session.number)
-        record_changes(tx, session, KIND_RETIRE, [0], session.id)
+        record_changes(tx, session, KIND_RETIRE, [session.version], session.id)
         tx.left_to_sweep = True
 
     def lock_next(self) -> tuple[int, int | None] | None:

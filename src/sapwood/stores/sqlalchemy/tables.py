@@ -11,89 +11,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger,
     Column,
     Index,
     Integer,
-    LargeBinary,
     MetaData,
-    String,
     Table,
     Text,
-    TypeDecorator,
     UniqueConstraint,
     exc,
     text,
 )
-from sqlalchemy.dialects import mysql, postgresql
-from sqlalchemy.engine import Dialect
-from sqlalchemy.types import NullType, TypeEngine, UserDefinedType
+from sqlalchemy.types import NullType
 
 from ...errors import UsageError
-from ...rules.ids import MAX_NAME_BYTES
+from .column_types import MYSQL, Big, Blob, Digest, KeyName, Name, Rising
 
 Columns = Mapping[str, Mapping[str, str]]
 
-MYSQL = ("mysql", "mariadb")
 THEIRS = "their_"
 """What the keys of the user's own columns begin with."""
 
-Big = BigInteger().with_variant(Integer, "sqlite")
-"""A whole number of 64 bits; SQLite only counts up what it knows as INTEGER."""
-Blob = LargeBinary().with_variant(mysql.LONGBLOB(), *MYSQL)
-Digest = LargeBinary(32).with_variant(mysql.VARBINARY(32), *MYSQL)
-
-_RISING = {"mysql": "BIGINT NOT NULL AUTO_INCREMENT", "postgresql": "BIGSERIAL"}
 _PREFIX = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]{0,29})?")
-
-
-class Name(TypeDecorator[str]):
-    """An id, label or owner: compared byte by byte, whatever the database's collation.
-
-    MySQL and MariaDB keep it as bytes: their collations take names for equal that are not, and
-    most of them do not count blanks at the end.
-    """
-
-    impl = String
-    cache_ok = True
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        if dialect.name in MYSQL:
-            return dialect.type_descriptor(mysql.VARBINARY(MAX_NAME_BYTES))
-        if dialect.name == "postgresql":
-            return dialect.type_descriptor(postgresql.TEXT(collation="C"))
-        return dialect.type_descriptor(String())
-
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
-        if value is None or dialect.name not in MYSQL:
-            return value
-        return value.encode()
-
-    def bind_processor(self, dialect: Dialect) -> Any:
-        # Where there is nothing to be done, not even a call for each value.
-        return super().bind_processor(dialect) if dialect.name in MYSQL else None
-
-    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
-        return super().result_processor(dialect, coltype) if dialect.name in MYSQL else None
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
-        # A table that somebody brought along may hold text where ours holds bytes.
-        return value.decode() if isinstance(value, bytes) else value
-
-
-class Rising(UserDefinedType[int]):
-    """A number that the server gives to each new row, larger than any before.
-
-    SQLite has this for primary keys only: there the number is taken from a counter.
-    """
-
-    cache_ok = True
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-
-    def get_col_spec(self, **kw: Any) -> str:
-        return _RISING.get(self.kind, "BIGINT")
 
 
 class Tables:
@@ -125,6 +63,7 @@ class Tables:
         schema: str | None = None,
         tables: Mapping[str, str] | None = None,
         columns: Columns | None = None,
+        are_theirs: bool = False,
     ) -> None:
         if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
             raise UsageError(
@@ -132,6 +71,9 @@ class Tables:
                 path="prefix",
             )
         self.kind = "mysql" if kind in MYSQL else kind
+        self.are_theirs = are_theirs
+        # Elsewhere a user's column may have any collation, which is not looked at.
+        self.keys_are_sorted = self.kind == "mysql" or not are_theirs
         self.metadata = MetaData(schema=schema)
         self._prefix = prefix
         self._tables = tables or {}
@@ -311,11 +253,12 @@ class Tables:
             _number("version"),
             _figure("owner"),
             _figure("session"),
-            Column("key", Name, nullable=False),
+            Column("key", KeyName, nullable=False),
             _figure("updated_at"),
             Column("expires_at", Big),
             Column("value", Blob, nullable=False),
             _flag("inherit", 1),  # 0: forks do not copy it, and a clear takes it
+            Column("created_at", Big),  # NULL: it was not replaced since it was first put
             unique=[("owner", "session", "key")],
         )
         self._table(

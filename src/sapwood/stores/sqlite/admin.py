@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from ...errors import StoreCorruptError
-from ...model import EdgeKind, Health, Problem
+from ...model import ChangedOwners, EdgeKind, Health, Problem
 from ...rules.codec import decode_body
 from ...rules.tree import extend_lineage
 from ..relational.position import (
@@ -31,6 +31,7 @@ from ..relational.rows import BODY, ID, SessionRow
 from .connection import Connection
 from .data_check import data_problems, rebuild_data
 from .documents import DOCUMENT_COLUMNS, document_of
+from .feed import changed_owners
 from .index.indexer import index_problems
 from .lookup import SESSION_COLUMNS, id_at, missing_message
 from .overlays import BY_NUMBER
@@ -81,6 +82,10 @@ class SqliteAdmin:
             " OR EXISTS (SELECT 1 FROM document WHERE owner = o.number) ORDER BY name"
         )
         return [name for (name,) in rows]
+
+    def changed_owners(self, after: str, limit: int) -> ChangedOwners:
+        """List the owners that changed after a cursor."""
+        return changed_owners(self._tx, after, limit)
 
     def check(self) -> list[Problem]:
         """Look for damage, and for figures that do not add up."""

@@ -7,7 +7,7 @@ from ...model import Document
 from ...rules.key_range import KeyRange
 from ..base.extras import DocumentWrite
 from ..relational._sync.documents import DocumentStatements
-from ..relational.rows import DOCUMENT_VERSION, DocumentScope, Row
+from ..relational.rows import DOCUMENT_VERSION, DocumentScope, Row, created_before
 from ..relational.rows import document_of as relational_document_of
 from .checksum import checksum
 from .connection import Connection
@@ -17,20 +17,21 @@ KEPT_EXPIRED_US = 24 * 3600 * 1_000_000
 """Whoever held a lease may still write, and renew it, while nobody else has taken it."""
 DOCUMENTS_IN_A_CHUNK = 100
 
-DOCUMENT_COLUMNS = "version, key, updated_at, expires_at, value, inherit, checksum"
+DOCUMENT_COLUMNS = "version, key, updated_at, expires_at, value, inherit, created_at, checksum"
 FIND_DOCUMENT = (
     f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key = ?"
 )
 _PUT = (
-    "INSERT INTO document (owner, session, key, updated_at, expires_at, value, checksum, inherit)"
-    f" VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING {DOCUMENT_COLUMNS}"
+    "INSERT INTO document"
+    " (owner, session, key, updated_at, expires_at, value, checksum, inherit, created_at)"
+    f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {DOCUMENT_COLUMNS}"
 )
 _RENEW = f"UPDATE document SET expires_at = ? WHERE version = ? RETURNING {DOCUMENT_COLUMNS}"
 _IN_RANGE = (
     " FROM document WHERE owner = ?1 AND session = ?2 AND key >= ?3 AND (?4 OR key > ?3)"
     " AND key < ?5 AND (expires_at IS NULL OR expires_at > ?6) ORDER BY key"
 )
-_WITHOUT_VALUES = "SELECT version, key, updated_at, expires_at, x'', inherit"
+_WITHOUT_VALUES = "SELECT version, key, updated_at, expires_at, x'', inherit, created_at"
 _NO_LIMIT = -1
 
 
@@ -50,7 +51,8 @@ class SqliteDocumentStatements(DocumentStatements[Connection]):
             self._drop(replaced)
         kept = checksum((new.key, now, value))
         content = (new.key, now, expires_at, value, kept, int(new.inherit))
-        stored: Row = self._tx.row(_PUT, (*scope, *content))
+        created_at = created_before(replaced, now)
+        stored: Row = self._tx.row(_PUT, (*scope, *content, created_at))
         return stored
 
     def renew(self, scope: DocumentScope, found: Row, expires_at: int) -> Row:
@@ -102,7 +104,7 @@ class ExpiredDocuments:
 def document_of(row: Row) -> Document:
     """Return the document of a row; one that is not as it was written is an error."""
     *content, kept = row
-    _, key, updated_at, _, value, _ = content
+    _, key, updated_at, _, value, *_ = content
     if checksum((key, updated_at, value)) != kept:
         raise StoreCorruptError(
             f"document {key!r} is not as it was written: put it again, or take it from a backup"

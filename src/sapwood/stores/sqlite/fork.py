@@ -5,11 +5,11 @@ from __future__ import annotations
 from ...rules.tree import spans_up
 from ..relational._sync.fork import CopiedPath, ForkStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
-from ..relational.rows import Row, SessionRow
+from ..relational.rows import KIND_APPEND, Row, SessionRow
 from ..relational.walk import ending_on_path
 from .connection import Connection
 from .data import COPY_DATA
-from .feed import KIND_APPEND, record_change
+from .feed import record_change
 from .lookup import add_descent
 from .messages import new_segment
 from .overlays import SqliteOverlayStatements, put_in_force
@@ -18,8 +18,8 @@ from .rows import MESSAGE_COLUMNS, missing_overlay, refuse_if_changed
 # The first columns of an overlay, without its text.
 _IN_FORCE = "SELECT overlay, NULL, first_depth, last FROM in_force WHERE session = ?"
 _COPY_DOCUMENTS = (
-    "INSERT INTO document (owner, session, key, updated_at, expires_at, value, checksum)"
-    " SELECT owner, ?, key, updated_at, NULL, value, checksum FROM document"
+    "INSERT INTO document (owner, session, key, updated_at, value, checksum, created_at)"
+    " SELECT owner, ?, key, updated_at, value, checksum, created_at FROM document"
     " WHERE owner = ? AND session = ? AND expires_at IS NULL AND inherit"
 )
 _COPY_MESSAGES = (

@@ -10,6 +10,7 @@ from ...model import Appended, ChangeKind, Message, Root
 from ...rules.codec import Packed, keeping_extra
 from ...rules.tree import Span, extend_lineage, spans_after
 from ..relational._sync.messages import MessageStatements
+from ..relational.bodiless import without_body
 from ..relational.position import (
     DEPTH_BITS,
     MAX_DEPTH,
@@ -20,6 +21,9 @@ from ..relational.position import (
 )
 from ..relational.rows import (
     BODY,
+    KIND_APPEND,
+    KIND_DELETE,
+    KIND_UPDATE,
     MARK,
     POS,
     HasRoom,
@@ -28,15 +32,16 @@ from ..relational.rows import (
     SeenMessage,
     SessionRow,
     said_at,
+    taken,
     written,
 )
 from ..relational.walk import covering, inherited_follower, on_path, parent_pos
 from .checksum import checksum
 from .connection import Connection
 from .data import data_at
-from .feed import KIND_APPEND, KIND_DELETE, KIND_UPDATE, latest_seq, note_erasure, record_change
+from .feed import latest_seq, note_erasure, record_change
 from .lookup import id_at, missing_message
-from .rows import MESSAGE_COLUMNS, before_change, message_of, refuse_if_changed
+from .rows import MESSAGE_COLUMNS, SIZE_COLUMNS, before_change, message_of, refuse_if_changed
 from .standing import leave_to_sum, put_standing
 from .sums import context_at, renew_context
 
@@ -54,7 +59,7 @@ _EXTENDABLE = (
     " ORDER BY t.pos DESC LIMIT 1"
 )
 _INTO = "INSERT INTO message VALUES"
-_ROW = "(?, ?, ?, ?, ?, ?, NULL, 1, ?, ?, ?)"
+_ROW = "(?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)"
 _INSERT = f"{_INTO} {_ROW}"
 _RECORD_ONE = (
     "INSERT INTO change (owner, session, kind, first, last, at)"
@@ -94,6 +99,15 @@ _FORWARDS = (
     " WHERE m.pos BETWEEN ? AND ? AND m.body IS NOT NULL ORDER BY m.pos LIMIT ?"
 )
 _BACKWARDS = _FORWARDS.replace("ORDER BY m.pos", "ORDER BY m.pos DESC")
+_SIZES_FORWARDS = _FORWARDS.replace(MESSAGE_COLUMNS, SIZE_COLUMNS)
+_SIZES_BACKWARDS = _BACKWARDS.replace(MESSAGE_COLUMNS, SIZE_COLUMNS)
+_HOMES_WITH = (
+    "SELECT s.id FROM session s CROSS JOIN message m ON m.home = s.home AND m.id = ?2"
+    " WHERE s.owner = ?1 AND m.body IS NOT NULL"
+)
+_OWN_SEGMENTS = (
+    "SELECT number, parent FROM segment WHERE home = ? AND number >= ? ORDER BY number LIMIT ?"
+)
 _LIVE_OR_DELETED = "SELECT pos, body IS NOT NULL FROM message WHERE pos BETWEEN ? AND ?"
 _DELETED = f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE m.pos BETWEEN ? AND ? AND m.body IS NULL"
 _NO_LIMIT = -1
@@ -178,7 +192,7 @@ def _row(it: Packed, pos: int, home: int, running: int, said: int) -> tuple[Any,
     if body is None:
         role = MARK
     kept = checksum((pos, home, id, role, tokens, 1, said, body))
-    return pos, home, id, role, tokens, running, said, body, kept
+    return pos, home, id, role, tokens, running, it.given_digest, said, body, kept
 
 
 def _context_after(
@@ -239,7 +253,7 @@ class SqliteMessageStatements(MessageStatements[Connection]):
         now, number = self._tx.clock(), KIND_UPDATE if kind is ChangeKind.UPDATE else KIND_DELETE
         is_followed = False
         for pos, delta in deltas.items():
-            record_change(self._tx, session, number, pos, pos, now)
+            record_change(self._tx, session, number, pos, pos, now, tree=session.tree)
             is_followed = self._keep_sum(session, pos, delta)
             if delta:
                 leave_to_sum(self._tx, session, pos, is_followed)
@@ -282,6 +296,12 @@ class SqliteMessageStatements(MessageStatements[Connection]):
             ends.add(session.fork)
         return ends - {parent for _, parent in segments}
 
+    def homes_with(self, owner: int, id: str) -> list[str]:
+        return [session for (session,) in self._tx.rows(_HOMES_WITH, (owner, id))]
+
+    def own_segments(self, session: SessionRow, first: int, most: int) -> list[tuple[int, int]]:
+        return self._tx.rows(_OWN_SEGMENTS, (session.home, first, most))
+
     def gaps(self, session: SessionRow, leaf: int, after: int) -> list[Row]:
         spans = spans_after(after, unpack_place(leaf), self._tx.lineage)
         return [row for span in spans for row in self._tx.rows(_GAPS, bounds(span))]
@@ -315,7 +335,10 @@ class SqliteMessageStatements(MessageStatements[Connection]):
         most: int | None,
         has_room: HasRoom | None,
         names: HomeNames,
+        bodies: bool = True,
     ) -> tuple[list[Message], int]:
+        if not bodies:
+            return self._read_sizes(session, spans, backwards, most, has_room, names)
         tx, sql = self._tx, _BACKWARDS if backwards else _FORWARDS
         messages: list[Message] = []
         total = 0
@@ -329,6 +352,26 @@ class SqliteMessageStatements(MessageStatements[Connection]):
                     messages.append(message_of(tx, row, names))
                     total += size
         return messages, total
+
+    def _read_sizes(
+        self,
+        session: SessionRow,
+        spans: list[Span],
+        backwards: bool,
+        most: int | None,
+        has_room: HasRoom | None,
+        names: HomeNames,
+    ) -> tuple[list[Message], int]:
+        """Return messages without what they say; a length is read without the body."""
+        sql = _SIZES_BACKWARDS if backwards else _SIZES_FORWARDS
+        rows: list[Row] = []
+        for span in spans:
+            room = _NO_LIMIT if most is None else most - len(rows)
+            rows += self._tx.rows(sql, (*bounds(span), room))
+        kept = taken(rows, has_room, bodies=False)
+        # Not as this store makes them of whole rows, which it checks.
+        messages = super().messages_of(session, [without_body(row) for row in kept], names)
+        return messages, sum(row[BODY] for row in kept)
 
     def depths_in(self, session: SessionRow, spans: list[Span]) -> list[tuple[int, bool]]:
         found: list[tuple[int, bool]] = []

@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 MESSAGE_COLUMNS = (
     "m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at, m.body, m.checksum"
 )
+# Without bodies there are no checksums: these cover all of a message.
+SIZE_COLUMNS = "m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at, length(m.body)"
 # Texts as bytes: one that is not UTF-8 would else stop whoever only counts, or takes it away.
 OVERLAY_COLUMNS = (
     "o.number, o.id, o.first, o.last, o.tokens, o.covered_tokens,"
@@ -41,6 +43,7 @@ def message_of(tx: Connection, row: tuple[Any, ...], names: HomeNames) -> Messag
         parts=body.parts,
         metadata=body.metadata,
         extra=body.extra,
+        name=body.name,
         segment=str(pos >> DEPTH_BITS),
         depth=pos & MAX_DEPTH,
         home=names[home],
@@ -68,7 +71,8 @@ def before_change(tx: Connection, pos: int) -> tuple[Message, bytes]:
     """Return a live message, whoever wrote it, and its digest as it was first appended."""
     kept, *row = tx.row(f"SELECT m.digest, {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (pos,))
     message = message_of(tx, tuple(row), {row[HOME]: None})
-    found: bytes = digest(message.role, Body(message.parts, message.metadata))
+    said = Body(message.parts, message.metadata, name=message.name)
+    found: bytes = digest(message.role, said)
     return message, found if kept is None else kept
 
 

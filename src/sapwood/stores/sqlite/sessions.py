@@ -23,7 +23,7 @@ from ..relational.rows import (
     record_of,
 )
 from .connection import Connection
-from .feed import note_erasure_apart
+from .feed import note_erasure_apart, tell_record
 from .lookup import SESSION_COLUMNS, find_owner
 from .rows import RECORD_COLUMNS, RECORD_TABLES
 from .standing import put_standing
@@ -118,6 +118,9 @@ class SqliteSessionStatements(SessionStatements[Connection]):
             sql = "UPDATE session SET closed = ? WHERE number = ?"
             self._tx.run(sql, (int(closed), session.number))
         self._tx.run(_PUT_VERSION, (session.version + 1, session.number))
+
+    def tell(self, session: SessionRow) -> None:
+        tell_record(self._tx, session)
 
     def attributes(self, session: SessionRow) -> bytes:
         sql = "SELECT attributes FROM profile WHERE session = ?"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..relational._sync.sweep import SweepStatements
 from ..relational.position import DEPTH_BITS, whole_segment
-from ..relational.rows import SessionRow
+from ..relational.rows import KIND_RETIRE, SessionRow
 from .connection import Connection
-from .feed import KIND_GONE, KIND_RETIRE, note_erasure, record_change, record_removal
+from .feed import KIND_GONE, note_erasure, record_removal, tell_record
 from .lookup import leave_descent
 from .overlays import drop_unused_overlays
 
@@ -37,7 +37,7 @@ class SqliteSweepStatements(SweepStatements[Connection]):
         tx.run("DELETE FROM in_force WHERE session = ?", (session.number,))
         drop_unused_overlays(tx, [number for (number,) in overlays])
         leave_descent(tx, session.home)
-        record_change(tx, session, KIND_RETIRE, 0, 0, tx.clock(), session.id)
+        tell_record(tx, session, KIND_RETIRE)
         note_erasure(tx)
         tx.left_to_sweep = True
 

@@ -103,6 +103,12 @@ WRONG_CALLS: dict[str, AsyncCall] = {
     "a new time for an old message": lambda s, o, n: s.update_message(
         o, n, say("m1", created_us=1)
     ),
+    "an empty digest": lambda s, o, n: s.append(o, n, [say("x", digest=b"")]),
+    "a digest of 33 bytes": lambda s, o, n: s.append(o, n, [say("x", digest=b"d" * 33)]),
+    "a digest of text": lambda s, o, n: s.append(o, n, [say("x", digest=_any("d"))]),
+    "a new digest for an old message": lambda s, o, n: s.update_message(
+        o, n, say("m1", digest=b"d")
+    ),
     "a session before 1970": lambda s, o, n: s.create_session(o, NewSession(id="x", created_us=-1)),
     "tokens that are text": lambda s, o, n: s.append(o, n, [say("x", tokens=_any("5"))]),
     "tokens that are true": lambda s, o, n: s.append(o, n, [say("x", tokens=_any(True))]),
@@ -125,6 +131,15 @@ WRONG_CALLS: dict[str, AsyncCall] = {
     "max_bytes of 0": lambda s, o, n: s.read(o, n, Read(max_bytes=0)),
     "a negative after": lambda s, o, n: s.read(o, n, Read(after=-1)),
     "a negative before": lambda s, o, n: s.read(o, n, Read(before=-1)),
+    "bodies as a number": lambda s, o, n: s.read(o, n, Read(bodies=_any(0))),
+    "ids of parents as one string": lambda s, o, n: s.find_parents(o, n, "m1"),
+    "messages after a pair": lambda s, o, n: s.list_messages(o, n, after=_any(("1", 1))),
+    "messages after a depth of 0": lambda s, o, n: s.list_messages(o, n, after=Position("1", 0)),
+    "messages after a depth of text": lambda s, o, n: s.list_messages(
+        o, n, after=Position("1", _any("1"))
+    ),
+    "a page of 0": lambda s, o, n: s.list_messages(o, n, limit=0),
+    "a page of a million": lambda s, o, n: s.list_messages(o, n, limit=1_000_000),
     "a read that is nothing": lambda s, o, n: s.read(o, n, _any(None)),
     "a list of 0": lambda s, o, n: s.list_sessions(o, SessionQuery(limit=0)),
     "a list of a million": lambda s, o, n: s.list_sessions(o, SessionQuery(limit=1_000_000)),
@@ -232,6 +247,8 @@ WRONG_CALLS: dict[str, AsyncCall] = {
     "a field with a surrogate": lambda s, o, n: s.erase_data(o, n, SURROGATE),
     "a feed of 0": lambda s, o, n: s.changes(o, limit=0),
     "a cursor that is a number": lambda s, o, n: s.changes(o, after=_any(0)),
+    "changed owners of 0": lambda s, o, n: s.admin.changed_owners(limit=0),
+    "changed owners after a number": lambda s, o, n: s.admin.changed_owners(_any(0)),
 }
 
 

@@ -11,14 +11,26 @@ from .closed import AsyncClosedContract, AsyncExtraContract
 from .concurrency import AsyncConcurrencyContract
 from .data import AsyncDataContract, AsyncUndeclaredDataContract
 from .deletion import AsyncClearContract, AsyncSessionDeletionContract
+from .document_map import AsyncDocumentMapContract
 from .documents import AsyncDocumentContract
 from .durability import AsyncDurableContract
 from .edges import AsyncEdgeContract
 from .erased_data import AsyncErasedDataContract
 from .feed import AsyncFeedContract
+from .feed_records import (
+    AsyncChangedOwnersContract,
+    AsyncFeedReaderContract,
+    AsyncRecordFeedContract,
+)
 from .forks import AsyncDetachedForkContract, AsyncForkContract
 from .known import AsyncKnownContract
 from .listing import AsyncListingContract
+from .looks import (
+    AsyncBodilessContract,
+    AsyncHomesContract,
+    AsyncParentContract,
+    AsyncStreamContract,
+)
 from .marks import AsyncMarkContract
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
 from .missing import AsyncMissingContract
@@ -28,6 +40,7 @@ from .owners import AsyncOwnerContract
 from .reads import AsyncReadContract, AsyncTreeContract, AsyncWindowContract
 from .roundtrip import AsyncRoundTripContract
 from .search import AsyncSearchContract, AsyncSummarySearchContract
+from .search_pages import AsyncSearchPageContract
 from .search_query import AsyncFilterContract, AsyncHitContract, AsyncQueryContract
 from .search_scope import (
     AsyncForkSearchContract,
@@ -37,6 +50,7 @@ from .search_scope import (
 )
 from .serial import AsyncSerialContract
 from .sessions import AsyncSessionContract
+from .speakers import AsyncDigestContract, AsyncNameContract
 from .sums import AsyncSumContract
 from .units import AsyncFenceContract, AsyncUnitContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
@@ -54,6 +68,12 @@ class AsyncStoreContract(
     AsyncFindContract,
     AsyncUpdateContract,
     AsyncDeleteContract,
+    AsyncNameContract,
+    AsyncDigestContract,
+    AsyncParentContract,
+    AsyncStreamContract,
+    AsyncHomesContract,
+    AsyncBodilessContract,
     AsyncReadContract,
     AsyncWindowContract,
     AsyncTreeContract,
@@ -64,6 +84,7 @@ class AsyncStoreContract(
     AsyncSnapshotContract,
     AsyncLeaseContract,
     AsyncDocumentContract,
+    AsyncDocumentMapContract,
     AsyncUnitContract,
     AsyncKnownContract,
     AsyncFenceContract,
@@ -80,9 +101,13 @@ class AsyncStoreContract(
     AsyncQueryContract,
     AsyncFilterContract,
     AsyncHitContract,
+    AsyncSearchPageContract,
     AsyncUsageContract,
     AsyncStatisticsContract,
     AsyncFeedContract,
+    AsyncRecordFeedContract,
+    AsyncFeedReaderContract,
+    AsyncChangedOwnersContract,
     AsyncSessionDeletionContract,
     AsyncClearContract,
     AsyncOwnerContract,

@@ -19,12 +19,12 @@ DAY_S = 24 * 3_600
 async def follow(
     store: AsyncStore, after: str = "", limit: int = 500, owner: str = ADA
 ) -> tuple[list[Change], str]:
-    """Read the feed from a cursor to its end."""
+    """Read the feed from a cursor to its end, but for what it tells of records."""
     changes: list[Change] = []
     while True:
         page = await store.changes(owner, after=after, limit=limit)
         assert len(page.changes) <= limit
-        changes.extend(page.changes)
+        changes += [it for it in page.changes if it.kind is not ChangeKind.RECORD]
         after = page.cursor
         if not page.more:
             return changes, after
@@ -148,7 +148,7 @@ class AsyncFeedContract(AsyncContractBase):
         await grow(store)
         await store.append(ADA, "s", [say(f"a{n}") for n in range(4)])
         await store.append(ADA, "s", [say("b0"), say("b1")])
-        cursor = (await store.changes(ADA, limit=seen)).cursor
+        cursor = (await store.changes(ADA, limit=1 + seen)).cursor
         clock.advance(2 * DAY_S)
         await store.append(ADA, "s", [say(f"c{n}") for n in range(4)])
         await store.finish_deletions()
@@ -167,7 +167,7 @@ class AsyncFeedContract(AsyncContractBase):
             clock.advance(3 * DAY_S if n == 3 else 0)
             await store.append(ADA, "s", [say(f"m{n}")])
             clock.advance(-3 * DAY_S if n == 3 else 0)
-        cursor = (await store.changes(ADA, limit=6)).cursor
+        cursor = (await store.changes(ADA, limit=1 + 6)).cursor
         for _ in range(2):
             clock.advance(2.5 * DAY_S)
             await store.finish_deletions()

@@ -24,6 +24,8 @@ READS: dict[str, dict[str, Any]] = {
     "a window": {"after": 1, "before": 6},
     "a window, backwards": {"after": 2, "before": 7, "limit": 4, "backwards": True},
     "exactly": {"after": 3, "before": 5},
+    "without bodies": {"bodies": False},
+    "the last, without bodies": {"limit": 5, "backwards": True, "bodies": False},
 }
 """Reads of seven messages that meet the fourth."""
 BESIDE: list[tuple[dict[str, Any], list[str]]] = [
@@ -116,6 +118,23 @@ class AsyncMissingContract(AsyncContractBase):
                 await shown_in(store, **query)
         with pytest.raises(StoreCorruptError):
             await shown_in(store, overlays=False)
+
+    async def test_rule_08_a_missing_message_is_told_by_the_stream_of_all(
+        self, store: AsyncStore, take_out: TakeOut
+    ) -> None:
+        await grow(store, *(f"m{n}" for n in range(1, 6)), "x1", "x2")
+        await store.append(ADA, "s", [say("m6"), say("m7"), say("m8")], parent="m5")
+        await store.delete_messages(ADA, "s", ["m4", "m6", "x1"])
+        await store.create_session(ADA, fork_of("s", "m5"))
+        await grow(store, "f1", session="fork")
+        for session in ("s", "fork"):
+            await store.list_messages(ADA, session)
+        take_out(ADA, "s", "m7")
+        await store.list_messages(ADA, "fork")
+        take_out(ADA, "s", "m2")
+        for session in ("s", "fork"):
+            with pytest.raises(StoreCorruptError):
+                await store.list_messages(ADA, session)
 
     async def test_deleted_messages_are_not_missing(self, store: AsyncStore) -> None:
         await grow(store, *(f"m{n}" for n in range(1, 8)))

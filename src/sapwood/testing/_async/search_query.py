@@ -193,7 +193,7 @@ class AsyncHitContract(AsyncSearchBase):
         for limit in (1, 7, 15, 16, 29, 30, 31):
             hits = await find.hits("lighthouse", limit=limit)
             assert len(hits.hits) == min(limit, 30)
-            assert hits.more == (limit < 30)
+            assert (hits.cursor is not None) == (limit < 30)
             assert len(set(written(hits.hits))) == len(hits.hits)
         assert len((await find.hits("lighthouse")).hits) == 20
 
@@ -208,7 +208,7 @@ class AsyncHitContract(AsyncSearchBase):
         expected = sorted(["s/late", *(f"s/m{n}" for n in (*range(200), *range(700, 900)))])
         assert await find("lighthouse", limit=MAX_HITS) == expected
         assert await find("lighthouse", "s", limit=len(expected)) == expected
-        assert (await find.hits("lighthouse", limit=400)).more
+        assert (await find.hits("lighthouse", limit=400)).cursor
 
     async def test_the_best_come_first(self, store: AsyncStore, find: AsyncSearcher) -> None:
         filler = "and much more that has nothing to do with it " * 6

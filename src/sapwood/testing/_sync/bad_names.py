@@ -11,13 +11,16 @@ import pytest
 
 from ...errors import UsageError
 from ...model import (
+    DocumentPut,
     Edge,
     EdgeKind,
     EntryRef,
+    Fence,
     ForkPoint,
     NewMessage,
     NewOverlay,
     NewSession,
+    Position,
     Read,
     SessionPatch,
     SessionQuery,
@@ -69,23 +72,45 @@ PLACES: dict[str, Placed] = {
     "append.role": lambda bad: lambda s, o, n: s.append(o, n, [say("x"), _message(role=bad)]),
     "delete": lambda bad: lambda s, o, n: s.delete_messages(o, n, ["m1", bad]),
     "find": lambda bad: lambda s, o, n: s.find_messages(o, n, [bad]),
+    "find_parents": lambda bad: lambda s, o, n: s.find_parents(o, n, ["m1", bad]),
+    "find_homes": lambda bad: lambda s, o, n: s.find_homes(o, bad),
+    "list_messages.after": lambda bad: (
+        lambda s, o, n: s.list_messages(o, n, after=Position(bad, 1))
+    ),
     "children": lambda bad: lambda s, o, n: s.list_children(o, n, bad),
     "update_message.id": lambda bad: lambda s, o, n: s.update_message(o, n, _message(id=bad)),
     "overlay.first": lambda bad: lambda s, o, n: s.add_overlay(o, n, _covering(bad, "o1")),
     "overlay.last": lambda bad: lambda s, o, n: s.add_overlay(o, n, _covering("m1", bad)),
     "undo": lambda bad: lambda s, o, n: s.undo_overlay(o, n, bad),
+    "usage.id": lambda bad: lambda s, o, n: s.add_usage(o, n, Usage(id=bad)),
+}
+"""The places that must have a name."""
+
+KEY_PLACES: dict[str, Placed] = {
     "find_document": lambda bad: lambda s, o, n: s.find_document(o, bad, session=n),
     "put_document": lambda bad: lambda s, o, n: s.put_document(o, bad, b"", session=n),
     "renew_document": lambda bad: (
         lambda s, o, n: s.renew_document(o, bad, expected_version=1, expires_in_s=60, session=n)
     ),
     "delete_document": lambda bad: lambda s, o, n: s.delete_document(o, bad, session=n),
-    "usage.id": lambda bad: lambda s, o, n: s.add_usage(o, n, Usage(id=bad)),
+    "list_documents.after": lambda bad: (
+        lambda s, o, n: s.list_documents(o, session=n, after="" if bad is None else bad)
+    ),
+    "put_documents": lambda bad: (
+        lambda s, o, n: s.put_documents(o, n, [DocumentPut(key=bad, value=b"")])
+    ),
+    "fence": lambda bad: (
+        lambda s, o, n: s.append(o, n, [say("x")], fence=Fence(key=bad, version=1))
+    ),
 }
-"""The places that must have a name."""
+"""The places that must have the key of a document."""
 
 OPTIONAL_PLACES: dict[str, Placed] = {
     "append.id": lambda bad: lambda s, o, n: s.append(o, n, [say("x"), _message(id=bad)]),
+    "append.name": lambda bad: lambda s, o, n: s.append(o, n, [say("x"), _message(name=bad)]),
+    "update_message.name": lambda bad: (
+        lambda s, o, n: s.update_message(o, n, _message(id="m1", name=bad))
+    ),
     "append.parent": lambda bad: lambda s, o, n: s.append(o, n, [say("x")], parent=bad),
     "append.expected_tip": lambda bad: lambda s, o, n: s.append(o, n, [say("x")], expected_tip=bad),
     "fork.message": lambda bad: (
@@ -131,6 +156,17 @@ class BadNameContract(ContractBase):
         places = PLACES if value is None else {**PLACES, **OPTIONAL_PLACES}
         refuses(store, {n: place(value) for n, place in places.items()}, ADA, "s")
 
+    @pytest.mark.parametrize("bad", sorted(bad_arguments.KEYS))
+    def test_rule_15_a_bad_key_is_refused_everywhere(self, store: Store, bad: str) -> None:
+        furnish(store)
+        value = bad_arguments.KEYS[bad]
+        places = dict(KEY_PLACES)
+        if value not in ("", None):
+            # An empty prefix means all.
+            places["list"] = lambda bad: lambda s, o, n: s.list_documents(o, bad, session=n)
+            places["delete"] = lambda bad: lambda s, o, n: s.delete_documents(o, bad, session=n)
+        refuses(store, {n: place(value) for n, place in places.items()}, ADA, "s")
+
     @pytest.mark.parametrize("bad", sorted(bad_arguments.NAMES))
     def test_rule_15_a_bad_owner_is_refused_by_every_method(self, store: Store, bad: str) -> None:
         furnish(store)
@@ -141,7 +177,10 @@ class BadNameContract(ContractBase):
             "list": lambda s, o, n: s.list_sessions(o, SessionQuery()),
             "statistics": lambda s, o, n: s.statistics(o),
             "changes": lambda s, o, n: s.changes(o),
+            "feed cursor": lambda s, o, n: s.feed_cursor(o),
+            "forget reader": lambda s, o, n: s.forget_reader(o, "r"),
             "erase": lambda s, o, n: s.erase_owner(o),
+            "homes": lambda s, o, n: s.find_homes(o, "m1"),
             "document": lambda s, o, n: s.put_document(o, "k", b""),
         }
         refuses(store, calls, bad_arguments.NAMES[bad], "s")

@@ -13,14 +13,26 @@ from .closed import ClosedContract, ExtraContract
 from .concurrency import ConcurrencyContract
 from .data import DataContract, UndeclaredDataContract
 from .deletion import ClearContract, SessionDeletionContract
+from .document_map import DocumentMapContract
 from .documents import DocumentContract
 from .durability import DurableContract
 from .edges import EdgeContract
 from .erased_data import ErasedDataContract
 from .feed import FeedContract
+from .feed_records import (
+    ChangedOwnersContract,
+    FeedReaderContract,
+    RecordFeedContract,
+)
 from .forks import DetachedForkContract, ForkContract
 from .known import KnownContract
 from .listing import ListingContract
+from .looks import (
+    BodilessContract,
+    HomesContract,
+    ParentContract,
+    StreamContract,
+)
 from .marks import MarkContract
 from .messages import DeleteContract, FindContract, UpdateContract
 from .missing import MissingContract
@@ -30,6 +42,7 @@ from .owners import OwnerContract
 from .reads import ReadContract, TreeContract, WindowContract
 from .roundtrip import RoundTripContract
 from .search import SearchContract, SummarySearchContract
+from .search_pages import SearchPageContract
 from .search_query import FilterContract, HitContract, QueryContract
 from .search_scope import (
     ForkSearchContract,
@@ -39,6 +52,7 @@ from .search_scope import (
 )
 from .serial import SerialContract
 from .sessions import SessionContract
+from .speakers import DigestContract, NameContract
 from .sums import SumContract
 from .units import FenceContract, UnitContract
 from .usage import StatisticsContract, UsageContract
@@ -56,6 +70,12 @@ class StoreContract(
     FindContract,
     UpdateContract,
     DeleteContract,
+    NameContract,
+    DigestContract,
+    ParentContract,
+    StreamContract,
+    HomesContract,
+    BodilessContract,
     ReadContract,
     WindowContract,
     TreeContract,
@@ -66,6 +86,7 @@ class StoreContract(
     SnapshotContract,
     LeaseContract,
     DocumentContract,
+    DocumentMapContract,
     UnitContract,
     KnownContract,
     FenceContract,
@@ -82,9 +103,13 @@ class StoreContract(
     QueryContract,
     FilterContract,
     HitContract,
+    SearchPageContract,
     UsageContract,
     StatisticsContract,
     FeedContract,
+    RecordFeedContract,
+    FeedReaderContract,
+    ChangedOwnersContract,
     SessionDeletionContract,
     ClearContract,
     OwnerContract,

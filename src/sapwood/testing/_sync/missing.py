@@ -26,6 +26,8 @@ READS: dict[str, dict[str, Any]] = {
     "a window": {"after": 1, "before": 6},
     "a window, backwards": {"after": 2, "before": 7, "limit": 4, "backwards": True},
     "exactly": {"after": 3, "before": 5},
+    "without bodies": {"bodies": False},
+    "the last, without bodies": {"limit": 5, "backwards": True, "bodies": False},
 }
 """Reads of seven messages that meet the fourth."""
 BESIDE: list[tuple[dict[str, Any], list[str]]] = [
@@ -118,6 +120,23 @@ class MissingContract(ContractBase):
                 shown_in(store, **query)
         with pytest.raises(StoreCorruptError):
             shown_in(store, overlays=False)
+
+    def test_rule_08_a_missing_message_is_told_by_the_stream_of_all(
+        self, store: Store, take_out: TakeOut
+    ) -> None:
+        grow(store, *(f"m{n}" for n in range(1, 6)), "x1", "x2")
+        store.append(ADA, "s", [say("m6"), say("m7"), say("m8")], parent="m5")
+        store.delete_messages(ADA, "s", ["m4", "m6", "x1"])
+        store.create_session(ADA, fork_of("s", "m5"))
+        grow(store, "f1", session="fork")
+        for session in ("s", "fork"):
+            store.list_messages(ADA, session)
+        take_out(ADA, "s", "m7")
+        store.list_messages(ADA, "fork")
+        take_out(ADA, "s", "m2")
+        for session in ("s", "fork"):
+            with pytest.raises(StoreCorruptError):
+                store.list_messages(ADA, session)
 
     def test_deleted_messages_are_not_missing(self, store: Store) -> None:
         grow(store, *(f"m{n}" for n in range(1, 8)))

@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ...model import NewMessage, NewSession, OtherPart, SessionPatch, TextPart, part_from_json
 from ...store import Store
@@ -41,6 +42,7 @@ class RoundTripContract(ContractBase):
         [found] = store.find_messages(ADA, "s", [appended.id])
         assert found == appended
         assert (found.role, found.parts) == (message.role, message.parts)
+        assert found.name == message.name
         assert [part.to_json() for part in found.parts] == [p.to_json() for p in message.parts]
         assert repr(found.metadata) == repr(message.metadata)
 
@@ -51,14 +53,13 @@ class RoundTripContract(ContractBase):
     ) -> None:
         ensure(store)
         [old] = (store.append(ADA, "s", [message])).messages
-        changed = NewMessage(id=old.id, role=other.role, parts=other.parts, metadata=other.metadata)
+        changed = replace(other, id=old.id, tokens=None)
         new = (store.update_message(ADA, "s", changed)).message
         assert (new.role, new.parts, new.metadata) == (other.role, other.parts, other.metadata)
+        assert new.name == other.name
         [shown] = (history_of(store, backwards=True, limit=1)).messages_only
         assert shown == new
-        retry = NewMessage(
-            id=old.id, role=message.role, parts=message.parts, metadata=message.metadata
-        )
+        retry = replace(message, id=old.id)
         assert (store.append(ADA, "s", [retry])).written == 0
 
     @SHARED

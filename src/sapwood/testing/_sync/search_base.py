@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from ...calls import Answer
 from ...model import Hit, Hits, Message, NewSession, Part, Search
 from ...store import Store
 from ..makers import ADA, say, say_parts
@@ -37,19 +40,45 @@ class Searcher:
             self._store.finish_deletions()
 
     def hits(
-        self, text: str, session: str | None = None, *, owner: str = ADA, limit: int = 20
+        self,
+        text: str,
+        session: str | None = None,
+        *,
+        owner: str = ADA,
+        limit: int = 20,
+        cursor: str | None = None,
     ) -> Hits:
         """Search; settle first if that is this way."""
         if self._when == "settled":
             self._store.finish_deletions()
-        return self._store.search(owner, Search(text=text, session=session, limit=limit))
+        search = Search(text=text, session=session, limit=limit, cursor=cursor)
+        return self._store.search(owner, search)
+
+    def pages(
+        self,
+        text: str,
+        session: str | None = None,
+        *,
+        limit: int,
+        between: Callable[[list[Hit]], Answer[object]] | None = None,
+    ) -> list[list[Hit]]:
+        """Search page after page; between two of them, something may be done."""
+        hits = self.hits(text, session, limit=limit)
+        pages = [hits.hits]
+        while hits.cursor is not None:
+            assert 0 < len(hits.hits) <= limit
+            if between is not None:
+                between(hits.hits)
+            hits = self.hits(text, session, limit=limit, cursor=hits.cursor)
+            pages.append(hits.hits)
+        return pages
 
     def __call__(
         self, text: str, session: str | None = None, *, owner: str = ADA, limit: int = 100
     ) -> list[str]:
         """Search, and write down what was found, in alphabetical order."""
         found = self.hits(text, session, owner=owner, limit=limit)
-        assert not found.more
+        assert found.cursor is None
         return sorted(written(found.hits))
 
 

@@ -189,7 +189,7 @@ class HitContract(SearchBase):
         for limit in (1, 7, 15, 16, 29, 30, 31):
             hits = find.hits("lighthouse", limit=limit)
             assert len(hits.hits) == min(limit, 30)
-            assert hits.more == (limit < 30)
+            assert (hits.cursor is not None) == (limit < 30)
             assert len(set(written(hits.hits))) == len(hits.hits)
         assert len((find.hits("lighthouse")).hits) == 20
 
@@ -202,7 +202,7 @@ class HitContract(SearchBase):
         expected = sorted(["s/late", *(f"s/m{n}" for n in (*range(200), *range(700, 900)))])
         assert find("lighthouse", limit=MAX_HITS) == expected
         assert find("lighthouse", "s", limit=len(expected)) == expected
-        assert (find.hits("lighthouse", limit=400)).more
+        assert (find.hits("lighthouse", limit=400)).cursor
 
     def test_the_best_come_first(self, store: Store, find: Searcher) -> None:
         filler = "and much more that has nothing to do with it " * 6

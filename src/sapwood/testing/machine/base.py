@@ -188,6 +188,7 @@ class MachineBase(RuleBasedStateMachine):
 
     def _compare_feed(self) -> None:
         after, more, appended, retired = "", True, dict[str, list[str]](), 0
+        versions: dict[str, int] = {}
         while more:
             page = self.driver.call("changes", ADA, after=after, limit=50)
             after, more = page.cursor, page.more
@@ -197,8 +198,12 @@ class MachineBase(RuleBasedStateMachine):
                 if change.kind is ChangeKind.RETIRE:
                     appended.pop(change.session, None)
                     retired += 1
+                    versions[change.session] = change.version + 1
+                if change.kind is ChangeKind.RECORD:
+                    versions[change.session] = change.version
         assert retired >= self.retired
         for session in self.oracle.sessions.values():
+            assert versions[session.id] == session.version
             told = dict.fromkeys(appended.get(session.id, []))
             own = [node.id for node in session.own if not node.deleted]
             assert [id for id in told if id in set(own)] == own

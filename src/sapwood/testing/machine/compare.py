@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 from ...model import (
@@ -61,7 +62,7 @@ def compare_hits(expected: set[FoundByOracle], hits: Hits) -> None:
     ]
     assert set(found) == expected
     assert len(found) == len(expected)
-    assert not hits.more
+    assert hits.cursor is None
     assert all(hit.marks for hit in hits.hits)
     scores = [hit.score for hit in hits.hits]
     assert scores == sorted(scores, reverse=True)
@@ -78,6 +79,7 @@ class Comparison:
         """Compare a message."""
         expected = node.message
         assert (message.id, message.role) == (expected.id, expected.role)
+        assert message.name == expected.name
         assert message.parts == expected.parts
         assert message.metadata == expected.metadata
         assert message.extra == node.extra
@@ -104,6 +106,24 @@ class Comparison:
         for message in messages:
             if message is not None:
                 self.message(nodes[message.id], message)
+
+    def stream(self, messages: Sequence[Message]) -> None:
+        """Compare all that a session sees, each message after those above it."""
+        self.messages([node for node in self._session.seen() if not node.deleted], messages)
+        nodes = {node.id: node for node in self._session.seen()}
+        given: list[Node] = []
+        for message in messages:
+            node = nodes[message.id]
+            above = [it for it in path_to(node.parent) if not it.deleted]
+            assert above == [] or above[-1] in given
+            given.append(node)
+        segments = [key for key, _ in groupby(message.segment for message in messages)]
+        assert len(set(segments)) == len(segments), "a segment comes in two pieces"
+
+    def parents(self, ids: Sequence[str], found: Sequence[str | Root | None]) -> None:
+        """Compare what messages follow."""
+        nodes = {node.id: node for node in self._session.seen()}
+        assert [*found] == [name(nodes[id].parent) if id in nodes else None for id in ids]
 
     def overlay(self, cover: Cover, overlay: Overlay) -> None:
         """Compare an overlay."""
@@ -173,9 +193,9 @@ class Comparison:
     def documents(self, documents: Sequence[Document], now_us: int) -> None:
         """Compare the documents that have not expired, by key."""
         kept = self._session.documents
-        told = [(it.key, it.value, it.expires_us) for it in documents]
+        told = [(it.key, it.value, it.created_us, it.expires_us) for it in documents]
         assert told == [
-            (key, kept[key].value, kept[key].expires_us)
+            (key, kept[key].value, kept[key].created_us, kept[key].expires_us)
             for key in sorted(kept)
             if not kept[key].is_expired(now_us)
         ]

@@ -76,6 +76,7 @@ class Draws:
         said = data.draw(st.integers(0, 10**16), label="time") if variant else None
         extra = data.draw(_EXTRA, label="extra")
         words = _words(id, variant)
+        n = sum(map(ord, id))
         return say(
             id,
             f"{id} says {variant} {words}",
@@ -84,6 +85,9 @@ class Draws:
             metadata=metadata,
             created_us=said,
             extra=extra,
+            name=f"{NAMES[n % 4]}{variant}" if n % 3 else None,
+            # The same whatever it says.
+            digest=id.encode()[-32:] if n % 5 == 0 else None,
         )
 
     def batch(self, data: st.DataObject, session: str) -> list[NewMessage]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
+from msgspec.structs import replace
 
 from ...model import (
     ROOT,
     DocumentPut,
+    Entry,
     ForkPoint,
+    Message,
     NewOverlay,
     NewSession,
     Read,
@@ -238,11 +241,32 @@ class StoreMachine(UnitMachine):
             backwards=backwards,
         )
         history = self.driver.call("read", ADA, session, query)
+        bare = self.driver.call("read", ADA, session, replace(query, bodies=False))
+        assert bare == replace(history, entries=[_bare(it) for it in history.entries])
         start = len(whole) - taken if backwards else 0
         Comparison(self.places, found).entries(whole[start : start + taken], history.entries)
         assert history.more == (taken < len(whole))
         assert history.bytes == sum(sizes[start : start + taken])
         assert history.context_tokens == found.context_tokens(leaf)
+
+    @rule(data=st.data(), page=st.sampled_from([1, 2, 3, 5, 500]))
+    def look_around(self, data: st.DataObject, page: int) -> None:
+        session = self.draws.session(data)
+        found = self.oracle.sessions.get(session)
+        if found is None:
+            return
+        given: list[Message] = []
+        more = True
+        while more:
+            after = given[-1].position if given else None
+            listed = self.driver.call("list_messages", ADA, session, after=after, limit=page)
+            given, more = given + listed.messages, listed.more
+        compare = Comparison(self.places, found)
+        compare.stream(given)
+        ids = self.draws.ids[-40:]
+        compare.parents(ids, self.driver.call("find_parents", ADA, session, ids))
+        id = data.draw(st.sampled_from([*ids, "nothing"]), label="id")
+        assert self.driver.call("find_homes", ADA, id) == self.oracle.homes_of(id)
 
     def _size(self, session: str, leaf: str | Root, overlays: bool, entry: Shown) -> int:
         first, last = entry.depths
@@ -253,6 +277,13 @@ class StoreMachine(UnitMachine):
         assert len(history.entries) == 1
         assert isinstance(history.bytes, int)
         return history.bytes
+
+
+def _bare(entry: Entry) -> Entry:
+    if isinstance(entry, Message):
+        return replace(entry, parts=[], metadata={}, extra={}, name=None)
+    pinned = [replace(it, parts=[], metadata={}, extra={}, name=None) for it in entry.pinned]
+    return replace(entry, pinned=pinned)
 
 
 def _is_within(entry: Shown, after: int, before: int | None) -> bool:

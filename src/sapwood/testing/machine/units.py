@@ -89,7 +89,7 @@ class UnitMachine(MachineBase):
         session = self.draws.session(data)
         place = self.draws.place(data, session, live=True)
         drawn = self.draws.message(data, "nothing" if isinstance(place, Root) else place)
-        message = msgspec.structs.replace(drawn, created_us=None)
+        message = msgspec.structs.replace(drawn, created_us=None, digest=None)
         along, tip = self.draws.along(data, session), self._guard(data, session, guarded)
         done = self.do(
             "update_message",
@@ -178,6 +178,23 @@ class UnitMachine(MachineBase):
             self.learn(found, [change], {key: done[1].version})
         elif done is not None:
             assert done[1] == is_there
+
+    @rule(data=st.data(), prefix=st.sampled_from(["", *KEYS, "p"]))
+    def delete_documents(self, data: st.DataObject, prefix: str) -> None:
+        session = self.draws.session(data)
+        found, now_us = self.oracle.sessions.get(session), self.clock()
+        kept = found.documents.items() if found else ()
+        lasting = [it for key, it in kept if key.startswith(prefix) and not it.is_expired(now_us)]
+        if len(prefix) == 0 and not self.draws.rarely(data, "all documents"):
+            return
+        done = self.do(
+            "delete_documents",
+            prefix,
+            session=session,
+            expect=lambda: self.oracle.delete_documents(session, prefix),
+        )
+        if done is not None:
+            assert done[1] == len(lasting)
 
     @precondition(lambda self: any(s.expiring for s in self.oracle.sessions.values()))
     @rule(data=st.data(), seconds=st.sampled_from([1, 2_000]))

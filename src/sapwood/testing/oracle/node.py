@@ -78,8 +78,11 @@ def spelt(data: dict[str, Any] | None) -> str:
 
 def content(message: NewMessage) -> str:
     """Write down what a repeated append is compared by, in one spelling."""
+    if message.digest is not None:
+        return message.digest.hex()
     parts = [part.to_json() for part in message.parts]
-    return json.dumps([message.role, parts, message.metadata], sort_keys=True)
+    said = [message.role, parts, message.metadata, message.name]
+    return json.dumps(said, sort_keys=True)
 
 
 @dataclass(eq=False)

@@ -26,6 +26,7 @@ from ...model import (
     SessionPatch,
 )
 from .base import Refused, beside, name_of, refuse
+from .made import mark_message, new_mark, new_node
 from .node import Cover, Home, Node, content, data_node, path_to, spelt
 from .overlays import OracleOverlays
 from .session import Session
@@ -54,6 +55,14 @@ class Oracle(OracleOverlays):
         """Count the live messages that some session sees."""
         seen = {node for session in self.sessions.values() for node in session.seen()}
         return sum(not node.deleted for node in seen)
+
+    def homes_of(self, id: str) -> list[str]:
+        """Return the sessions that wrote a live message of this id, by name."""
+        return sorted(
+            session.id
+            for session in self.sessions.values()
+            if any(node.id == id and not node.deleted for node in session.own)
+        )
 
     # sessions
 
@@ -176,7 +185,7 @@ class Oracle(OracleOverlays):
         found.documents = left_by_a_clear(found)
         found.version += 1
         if keep_data and held is not None:
-            found.tip = _new_mark("", None, found.home, now_us)
+            found.tip = new_mark("", None, found.home, now_us)
             found.tip.data = held.data
             found.own = [found.tip]
         return found
@@ -184,7 +193,7 @@ class Oracle(OracleOverlays):
     def adopt(self, session: Session, tip: str | Root) -> None:
         """Take over the name that a store gave to the mark of a clear."""
         if session.tip is not None and not session.tip.id and isinstance(tip, str):
-            session.tip.message = _mark(tip)
+            session.tip.message = mark_message(tip)
 
     def finish_deletions(self) -> None:
         """From now on, all sums are right."""
@@ -199,6 +208,12 @@ class Oracle(OracleOverlays):
         refuse(wrong_with(found, along, now_us))
         write(found, along, now_us)
         return found
+
+    def delete_documents(self, session: str, prefix: str) -> None:
+        """Delete documents by the beginning of their keys."""
+        found = self.get(session)
+        kept = found.documents.items()
+        found.documents = {key: it for key, it in kept if not key.startswith(prefix)}
 
     def renew(self, session: str, key: str, version: int, expires_us: int) -> Session:
         """Let a document expire later, or when it does."""
@@ -229,7 +244,7 @@ class Oracle(OracleOverlays):
         """Append a batch, or a mark; return its nodes, known and new, and how many were new."""
         found = self.get(session)
         is_mark = not batch
-        batch = batch or [_mark(id)]
+        batch = batch or [mark_message(id)]
         wrong = [*wrong_with(found, along, now_us), *closed(found)]
         with beside(wrong):
             known = self._known(found, batch, parent, is_mark)
@@ -241,8 +256,8 @@ class Oracle(OracleOverlays):
         refuse([*wrong, *stale_data(follow, expected_data)])
         new: list[Node] = []
         for message in batch[len(known) :]:
-            make = _new_mark(id, follow, found.home, now_us) if is_mark else None
-            follow = make or _new_node(message, follow, found.home, now_us)
+            make = new_mark(id, follow, found.home, now_us) if is_mark else None
+            follow = make or new_node(message, follow, found.home, now_us)
             new.append(follow)
         new[-1].data = data
         found.own.extend(new)
@@ -375,18 +390,3 @@ def _refuse_other_data(known: list[Node], count: int, data: dict[str, Any] | Non
     for n, node in enumerate(known, 1):
         if spelt(node.data) != spelt(data if n == count else None):
             raise Refused(MessageConflictError)
-
-
-def _mark(id: str) -> NewMessage:
-    return NewMessage(role="", parts=[], id=id, tokens=0)
-
-
-def _new_mark(id: str, parent: Node | None, home: Home, now_us: int) -> Node:
-    message = _mark(id)
-    return Node(message, content(message), parent, home, 0, now_us, deleted=True, mark=True)
-
-
-def _new_node(message: NewMessage, parent: Node | None, home: Home, now_us: int) -> Node:
-    said = now_us if message.created_us is None else message.created_us
-    extra = message.extra if isinstance(message.extra, dict) else {}
-    return Node(message, content(message), parent, home, message.tokens or 0, said, extra)

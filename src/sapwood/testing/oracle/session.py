@@ -48,6 +48,7 @@ class Kept:
     """A document, whose version is unknown until the store tells it."""
 
     value: bytes
+    created_us: int
     expires_us: int | None = None
     inherit: bool = True
     version: int | None = None

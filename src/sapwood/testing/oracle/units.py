@@ -97,17 +97,20 @@ def write(session: Session, along: Along, now_us: int) -> None:
     """Change documents and the record, once it is known that all holds."""
     for change in along.documents:
         if isinstance(change, DocumentPut):
-            session.documents[change.key] = _kept(change, now_us)
+            replaced = session.documents.get(change.key)
+            session.documents[change.key] = _kept(change, now_us, replaced)
         else:
             session.documents.pop(change.key, None)
     if along.patch is not None:
         change_record(session, along.patch)
 
 
-def _kept(put: DocumentPut, now_us: int) -> Kept:
+def _kept(put: DocumentPut, now_us: int, replaced: Kept | None) -> Kept:
     seconds = put.expires_in_s
     expires_us = None if seconds is None else now_us + round(seconds * 1_000_000)
-    return Kept(put.value, expires_us, put.inherit)
+    was_there = replaced is not None and not replaced.is_expired(now_us)
+    created_us = replaced.created_us if replaced is not None and was_there else now_us
+    return Kept(put.value, created_us, expires_us, put.inherit)
 
 
 def change_record(session: Session, patch: SessionPatch) -> None:

@@ -13,6 +13,7 @@ from ...model.session import RECORD_FIELDS
 from ..export import SessionWalk, find_origin, tip_of
 from ..lines import (
     CHUNK,
+    MESSAGE_FIELDS,
     GapLine,
     MarkLine,
     MessageLine,
@@ -161,9 +162,10 @@ class Comparison:
             return DifferenceKind.APART, "has another time"
         if self._stored.own_data(message) != line.data:
             return DifferenceKind.APART, "has other data"
-        fields = ("role", "parts", "metadata", "tokens", "extra")
         other = [
-            name for name in fields if not is_same(getattr(message, name), getattr(line, name))
+            name
+            for name in MESSAGE_FIELDS
+            if not is_same(getattr(message, name), getattr(line, name))
         ]
         return (DifferenceKind.CHANGED, f"has other {' and '.join(other)}") if other else (None, "")
 

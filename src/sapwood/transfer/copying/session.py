@@ -13,6 +13,7 @@ from ..export import tip_of
 from ..import_marks import ImportMark, drop_mark, find_mark, mark_of, put_mark
 from ..lines import (
     CHUNK,
+    MESSAGE_FIELDS,
     GapLine,
     MarkLine,
     MessageLine,
@@ -263,9 +264,7 @@ class SessionUpdater:
             return self._is_gap_there(line, message)
         if message is None:
             return False
-        wanted = (line.role, line.parts, line.metadata, line.tokens, line.extra)
-        here = (message.role, message.parts, message.metadata, message.tokens, message.extra)
-        if not is_same(wanted, here):
+        if not all(is_same(getattr(line, it), getattr(message, it)) for it in MESSAGE_FIELDS):
             self._update(line)
         return True
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ....model import Health, Problem
+from ....model import ChangedOwners, Health, Problem
+from ....rules import check
 from ....store._async.admin import AsyncStoreAdmin, Progress
 from .runner import AsyncRunner
 
@@ -38,3 +39,7 @@ class AsyncBaseAdmin(AsyncStoreAdmin):
 
     async def list_owners(self) -> list[str]:
         return await self._runner.read(lambda unit: unit.admin.owners())
+
+    async def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
+        check.feed(after, limit, None)
+        return await self._runner.read(lambda unit: unit.admin.changed_owners(after, limit))

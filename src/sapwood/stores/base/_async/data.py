@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....errors import UsageError
-from ....model import DataVersion, NewMessage, Position
+from ....model import DataVersion, NewMessage, Position, Root
 from ....rules import check
 from ....rules.codec import Packed, pack_all
 from ....rules.data import with_data
@@ -50,6 +50,13 @@ class AsyncBaseData(AsyncDataCalls):
     def _refuse_data(self) -> None:
         if Capability.DATA not in self.capabilities:
             raise no_data()
+
+    def _check_expected_data(self, expected: Position | Root | None) -> None:
+        if expected is None:
+            return
+        if not isinstance(expected, Root):
+            check.position(expected, "expected_data")
+        self._refuse_data()
 
     def _batch(
         self, messages: Sequence[NewMessage], data: dict[str, Any] | None, id: str | None

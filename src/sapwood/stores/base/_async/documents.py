@@ -102,7 +102,7 @@ class AsyncBaseDocuments(AsyncDocumentCalls):
         values: bool = True,
     ) -> list[Document]:
         check.documents(owner, session, prefix)
-        check.given(check.name, after, "after")
+        check.given(check.key, after, "after")
         check.whole(limit, "limit", 1)
         asked = KeyRange(prefix, after, limit, bool(reverse))
         return await self._runner.read(

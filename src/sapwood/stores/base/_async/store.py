@@ -16,6 +16,7 @@ from ....model import (
     Hits,
     Leaf,
     Message,
+    MessagePage,
     NewMessage,
     NewOverlay,
     NewSession,
@@ -177,9 +178,7 @@ class AsyncBaseStore(AsyncBaseData, AsyncBaseDocuments, AsyncStore):
         check.given(check.text, expected_snapshot, "expected_snapshot")
         check.on_known(on_known)
         extras = self._extras(fence, expected_version, documents, patch)
-        if expected_data is not None:
-            check.data_place(expected_data, "expected_data")
-            self._refuse_data()
+        self._check_expected_data(expected_data)
         options = (extras, on_known, expected_snapshot, expected_data)
         request = Request(owner, session, batch, parent, expected_tip, *options)
         appended = await self._runner.append(request)
@@ -227,6 +226,27 @@ class AsyncBaseStore(AsyncBaseData, AsyncBaseDocuments, AsyncStore):
         check.owner_and_session(owner, session)
         check.message_ids(ids)
         return await self._runner.read(lambda unit: unit.messages.find(owner, session, ids))
+
+    async def find_parents(
+        self, owner: str, session: str, ids: Sequence[str]
+    ) -> list[str | Root | None]:
+        check.owner_and_session(owner, session)
+        check.message_ids(ids)
+        return await self._runner.read(lambda unit: unit.messages.parents(owner, session, ids))
+
+    async def find_homes(self, owner: str, message: str) -> list[str]:
+        check.owner(owner)
+        check.name(message, "message")
+        return await self._runner.read(lambda unit: unit.messages.homes(owner, message))
+
+    async def list_messages(
+        self, owner: str, session: str, *, after: Position | None = None, limit: int = 500
+    ) -> MessagePage:
+        check.owner_and_session(owner, session)
+        check.message_page(after, limit)
+        return await self._runner.read(
+            lambda unit: unit.messages.list_page(owner, session, after, limit)
+        )
 
     async def read(self, owner: str, session: str, query: Read) -> History:
         check.owner_and_session(owner, session)
@@ -319,6 +339,15 @@ class AsyncBaseStore(AsyncBaseData, AsyncBaseDocuments, AsyncStore):
             name = reader
             await self._runner.write(lambda unit: unit.feed.register(owner, name, after))
         return await self._runner.read(lambda unit: unit.feed.changes(owner, after, limit))
+
+    async def feed_cursor(self, owner: str) -> str:
+        check.owner(owner)
+        return await self._runner.read(lambda unit: unit.feed.newest(owner))
+
+    async def forget_reader(self, owner: str, reader: str) -> bool:
+        check.owner(owner)
+        check.name(reader, "reader")
+        return await self._runner.write(lambda unit: unit.feed.forget(owner, reader))
 
     async def finish_deletions(self) -> None:
         await self._runner.finish_deletions()

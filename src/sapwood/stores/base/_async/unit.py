@@ -11,6 +11,7 @@ from typing import Protocol
 
 from ....model import (
     Appended,
+    ChangedOwners,
     Changes,
     DataVersion,
     Deleted,
@@ -22,6 +23,7 @@ from ....model import (
     Hits,
     Leaf,
     Message,
+    MessagePage,
     NewOverlay,
     NewSession,
     Overlay,
@@ -98,6 +100,16 @@ class AsyncMessageWork(Protocol):
     ) -> Deleted: ...
     @abstractmethod
     async def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]: ...
+    @abstractmethod
+    async def parents(
+        self, owner: str, session: str, ids: Sequence[str]
+    ) -> list[str | Root | None]: ...
+    @abstractmethod
+    async def homes(self, owner: str, message: str) -> list[str]: ...
+    @abstractmethod
+    async def list_page(
+        self, owner: str, session: str, after: Position | None, limit: int
+    ) -> MessagePage: ...
     @abstractmethod
     async def read(self, owner: str, session: str, query: Read) -> History: ...
     @abstractmethod
@@ -194,7 +206,11 @@ class AsyncFeedWork(Protocol):
     @abstractmethod
     async def changes(self, owner: str, after: str, limit: int) -> Changes: ...
     @abstractmethod
+    async def newest(self, owner: str) -> str: ...
+    @abstractmethod
     async def register(self, owner: str, reader: str, after: str) -> None: ...
+    @abstractmethod
+    async def forget(self, owner: str, reader: str) -> bool: ...
 
 
 class AsyncAdminWork(Protocol):
@@ -208,6 +224,8 @@ class AsyncAdminWork(Protocol):
     async def check(self) -> list[Problem]: ...
     @abstractmethod
     async def owners(self) -> list[str]: ...
+    @abstractmethod
+    async def changed_owners(self, after: str, limit: int) -> ChangedOwners: ...
 
 
 class AsyncUnit(Protocol):

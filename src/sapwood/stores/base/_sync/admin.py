@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ....model import Health, Problem
+from ....model import ChangedOwners, Health, Problem
+from ....rules import check
 from ....store._sync.admin import Progress, StoreAdmin
 from .runner import Runner
 
@@ -40,3 +41,7 @@ class BaseAdmin(StoreAdmin):
 
     def list_owners(self) -> list[str]:
         return self._runner.read(lambda unit: unit.admin.owners())
+
+    def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
+        check.feed(after, limit, None)
+        return self._runner.read(lambda unit: unit.admin.changed_owners(after, limit))

@@ -18,6 +18,7 @@ from ....model import (
     Hits,
     Leaf,
     Message,
+    MessagePage,
     NewMessage,
     NewOverlay,
     NewSession,
@@ -175,9 +176,7 @@ class BaseStore(BaseData, BaseDocuments, Store):
         check.given(check.text, expected_snapshot, "expected_snapshot")
         check.on_known(on_known)
         extras = self._extras(fence, expected_version, documents, patch)
-        if expected_data is not None:
-            check.data_place(expected_data, "expected_data")
-            self._refuse_data()
+        self._check_expected_data(expected_data)
         options = (extras, on_known, expected_snapshot, expected_data)
         request = Request(owner, session, batch, parent, expected_tip, *options)
         appended = self._runner.append(request)
@@ -221,6 +220,23 @@ class BaseStore(BaseData, BaseDocuments, Store):
         check.owner_and_session(owner, session)
         check.message_ids(ids)
         return self._runner.read(lambda unit: unit.messages.find(owner, session, ids))
+
+    def find_parents(self, owner: str, session: str, ids: Sequence[str]) -> list[str | Root | None]:
+        check.owner_and_session(owner, session)
+        check.message_ids(ids)
+        return self._runner.read(lambda unit: unit.messages.parents(owner, session, ids))
+
+    def find_homes(self, owner: str, message: str) -> list[str]:
+        check.owner(owner)
+        check.name(message, "message")
+        return self._runner.read(lambda unit: unit.messages.homes(owner, message))
+
+    def list_messages(
+        self, owner: str, session: str, *, after: Position | None = None, limit: int = 500
+    ) -> MessagePage:
+        check.owner_and_session(owner, session)
+        check.message_page(after, limit)
+        return self._runner.read(lambda unit: unit.messages.list_page(owner, session, after, limit))
 
     def read(self, owner: str, session: str, query: Read) -> History:
         check.owner_and_session(owner, session)
@@ -309,6 +325,15 @@ class BaseStore(BaseData, BaseDocuments, Store):
             name = reader
             self._runner.write(lambda unit: unit.feed.register(owner, name, after))
         return self._runner.read(lambda unit: unit.feed.changes(owner, after, limit))
+
+    def feed_cursor(self, owner: str) -> str:
+        check.owner(owner)
+        return self._runner.read(lambda unit: unit.feed.newest(owner))
+
+    def forget_reader(self, owner: str, reader: str) -> bool:
+        check.owner(owner)
+        check.name(reader, "reader")
+        return self._runner.write(lambda unit: unit.feed.forget(owner, reader))
 
     def finish_deletions(self) -> None:
         self._runner.finish_deletions()

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from ....model import (
     Appended,
+    ChangedOwners,
     Changes,
     DataVersion,
     Deleted,
@@ -24,6 +25,7 @@ from ....model import (
     Hits,
     Leaf,
     Message,
+    MessagePage,
     NewOverlay,
     NewSession,
     Overlay,
@@ -100,6 +102,14 @@ class MessageWork(Protocol):
     ) -> Deleted: ...
     @abstractmethod
     def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]: ...
+    @abstractmethod
+    def parents(self, owner: str, session: str, ids: Sequence[str]) -> list[str | Root | None]: ...
+    @abstractmethod
+    def homes(self, owner: str, message: str) -> list[str]: ...
+    @abstractmethod
+    def list_page(
+        self, owner: str, session: str, after: Position | None, limit: int
+    ) -> MessagePage: ...
     @abstractmethod
     def read(self, owner: str, session: str, query: Read) -> History: ...
     @abstractmethod
@@ -194,7 +204,11 @@ class FeedWork(Protocol):
     @abstractmethod
     def changes(self, owner: str, after: str, limit: int) -> Changes: ...
     @abstractmethod
+    def newest(self, owner: str) -> str: ...
+    @abstractmethod
     def register(self, owner: str, reader: str, after: str) -> None: ...
+    @abstractmethod
+    def forget(self, owner: str, reader: str) -> bool: ...
 
 
 class AdminWork(Protocol):
@@ -208,6 +222,8 @@ class AdminWork(Protocol):
     def check(self) -> list[Problem]: ...
     @abstractmethod
     def owners(self) -> list[str]: ...
+    @abstractmethod
+    def changed_owners(self, after: str, limit: int) -> ChangedOwners: ...
 
 
 class Unit(Protocol):

@@ -33,11 +33,6 @@ class AsyncRecordSource(AsyncSource):
         super().__init__(store)
         self._runner = runner
 
-    async def end_of_feed(self, owner: str) -> str:
-        """Return a cursor behind all changes, without reading them."""
-        unit = await self._runner.here().ready_unit()
-        return await unit.feed.end(owner)
-
     async def standpoint(self, owner: str, session: str) -> Standpoint:
         """Get a session as it is remembered."""
         unit = await self._runner.here().ready_unit()

@@ -14,6 +14,7 @@ from ....model import Overlay
 from ...base.refusals import url_or_client
 from ...searched._sync.index import SearchIndex
 from ...searched.entry import (
+    CandidateOrder,
     EntryFilter,
     FeedMark,
     IndexedSummaries,
@@ -158,8 +159,9 @@ class OpenSearchIndex(SearchIndex):
     # what is there
 
     def search(
-        self, owner: str, question: SearchQuestion, size: int, after: SearchCandidate | None
+        self, owner: str, question: SearchQuestion, size: int, below: CandidateOrder | None
     ) -> list[SearchCandidate]:
+        after = None if below is None else list(below)
         return self._ask.list_some(owner, clauses_of(owner, question), NEWEST, size, after)
 
     def sessions_with(self, owner: str, overlays: Sequence[str]) -> list[str]:
@@ -177,7 +179,8 @@ class OpenSearchIndex(SearchIndex):
             wanted.append({"terms": {"id": list(which.ids)}})
         if after is None:
             self._ask.make_searchable()
-        return self._ask.list_some(owner, wanted, BY_KEY, PAGE, after)
+        place = None if after is None else after.order
+        return self._ask.list_some(owner, wanted, BY_KEY, PAGE, place)
 
     def list_summarised(self, owner: str) -> list[str]:
         wanted = {"term": {"kind": "summaries"}}
@@ -294,7 +297,7 @@ class IndexRequests:
         wanted: list[dict[str, Any]],
         order: list[dict[str, str]],
         size: int,
-        after: SearchCandidate | None,
+        after: list[Any] | None,
     ) -> list[SearchCandidate]:
         """Return a page of candidates."""
         body: dict[str, Any] = {
@@ -304,7 +307,7 @@ class IndexRequests:
             "track_total_hits": False,
         }
         if after is not None:
-            body["search_after"] = after.order
+            body["search_after"] = after
         answer = self.search(body, routing=_route(owner))
         return [candidate_of(hit) for hit in answer["hits"]["hits"]]
 
@@ -315,7 +318,7 @@ class IndexRequests:
         clauses = [{"term": {"owner": owner}}, *wanted]
         while page := self.list_some(owner, clauses, BY_KEY, PAGE, after):
             found += page
-            after = page[-1]
+            after = page[-1].order
         return found
 
     def delete_all(self, owner: str) -> bool:

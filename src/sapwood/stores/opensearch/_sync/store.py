@@ -35,11 +35,6 @@ class RecordSource(Source):
         super().__init__(store)
         self._runner = runner
 
-    def end_of_feed(self, owner: str) -> str:
-        """Return a cursor behind all changes, without reading them."""
-        unit = self._runner.here().ready_unit()
-        return unit.feed.end(owner)
-
     def standpoint(self, owner: str, session: str) -> Standpoint:
         """Get a session as it is remembered."""
         unit = self._runner.here().ready_unit()

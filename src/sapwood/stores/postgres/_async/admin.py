@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....errors import StoreCorruptError
-from ....model import Health, Problem
+from ....model import ChangedOwners, Health, Problem
 from ....rules.codec import decode_body
 from ....rules.tree import extend_lineage
 from ...relational.position import DEPTH_BITS, MAX_DEPTH, pack_place, place_of
@@ -20,6 +20,7 @@ from ...relational.rows import SessionRow, summary_text
 from ..rows import SESSION_COLUMNS
 from ..words import body_words, home_word, owner_word, text_words
 from .data import data_problems, rebuild_data
+from .feed import changed_owners
 from .sums import AsyncPostgresSumStatements
 from .tx import AsyncTx
 
@@ -95,6 +96,10 @@ class AsyncPostgresAdmin:
             " OR EXISTS (SELECT 1 FROM {s}.document WHERE tree = -o.number) ORDER BY name"
         )
         return [name for (name,) in rows]
+
+    async def changed_owners(self, after: str, limit: int) -> ChangedOwners:
+        """List the owners that changed after a cursor."""
+        return await changed_owners(self._tx, after, limit)
 
     async def check(self) -> list[Problem]:
         """Look for damage, and for figures that do not add up."""

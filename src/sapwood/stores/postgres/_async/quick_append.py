@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ....errors import MessageTooLargeError
 from ....model import ROOT, Appended, Root
@@ -29,6 +30,7 @@ _APPEND_WITH = (
     " FROM {s}.append_with(%s, %s, %s::bigint, %s::text[], %s, %s,"
     f" %s, %s, {NEW_COLUMN_TYPES}, {EXTRA_TYPES}) a"
 )
+_KEEP_DIGESTS = "{s}.keep_digests(%s, %s, a.start, %s::bytea[])"
 _ONE = (
     "SELECT a.start, a.now_us, '{}'::bigint[], {s}.data_held(%s, %s, a.start)"
     " FROM {s}.append_one(%s, %s, %s::bigint, %s, %s, %s, %s::bigint, %s::bigint, %s, %s) a"
@@ -47,7 +49,7 @@ async def append_new(tx: AsyncTx, request: Request, *, is_repeated: bool) -> App
     When it is repeated because a connection was lost, our own ids may be stored, too.
     """
     owner, session, batch, parent, expected_tip, extras, *_ = request
-    if request.is_plain:
+    if request.is_plain and not request.has_digests:
         return await _append_one(tx, request, is_repeated)
     if request.expected_snapshot is not None:
         return None
@@ -60,11 +62,27 @@ async def append_new(tx: AsyncTx, request: Request, *, is_repeated: bool) -> App
         return None
     places = (*_named(parent), *_named(expected_tip))
     args = (*(owner, session) * 2, _time(tx), asked, *places, *new_columns(batch))
-    if extras is not NO_EXTRAS:
+    if request.has_digests:
+        text, args = _with_digests(request, args)
+        [(_, *found)] = await tx.rows(text, args)
+    elif extras is not NO_EXTRAS:
         [found] = await tx.rows(_APPEND_WITH, (*args, *extra_values(extras)))
     else:
         [found] = await tx.rows(_APPEND, args, often=True)
     return _appended(request, *found)
+
+
+def _with_digests(request: Request, args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """Return the call that also keeps the digests which were given, in the same round trip."""
+    text = _APPEND if request.extras is NO_EXTRAS else _APPEND_WITH
+    along = [] if request.extras is NO_EXTRAS else extra_values(request.extras)
+    digests = [it.given_digest for it in request.batch]
+    kept = (request.owner, request.session, digests)
+    return text.replace("SELECT a.start", f"SELECT {_KEEP_DIGESTS}, a.start"), (
+        *kept,
+        *args,
+        *along,
+    )
 
 
 async def _append_one(tx: AsyncTx, request: Request, is_repeated: bool) -> Appended | None:

@@ -14,7 +14,7 @@ from .tx import AsyncTx
 _ENTRY = "kind, pos, last, home, id, role, tokens, version, created_at, body, metadata"
 # A path that has data is read by itself.
 _PATH = (
-    f"SELECT {_ENTRY}, CASE WHEN kind = 0 THEN {{s}}.has_data(%s, %s) END"
+    f"SELECT {_ENTRY}, CASE WHEN kind = 0 THEN {{s}}.has_data(%s, %s) END AS has_data"
     " FROM {s}.read_path(%s, %s, %s, %s, %s, %s, %s, %s, %s::bigint)"
 )
 # The same for the tip of a session without overlays whose path is one segment of its own: one
@@ -53,11 +53,20 @@ WHERE s.is_plain IS NOT TRUE
 """
 _TIP = f"""
 SELECT {_ENTRY}, CASE WHEN kind = 0 THEN {{s}}.has_data(%(owner)s, %(session)s) END
+    AS has_data
 FROM ({_TIP}) r
 """
 _TIP_FORWARDS = _TIP.replace("{order}", "")
 _TIP_BACKWARDS = _TIP.replace("{order}", "DESC")
+# The same with the sizes of bodies in their place, as numbers in text; summaries are given whole.
+_SIZES = """
+SELECT r.kind, r.pos, r.last, r.home, r.id, r.role, r.tokens, r.version, r.created_at,
+    CASE WHEN r.kind = 2 THEN r.body ELSE convert_to(octet_length(r.body)::text, 'UTF8') END,
+    r.metadata, r.has_data
+FROM ({path}) r
+"""
 _SUMMARY = 2
+_NOTHING_SAID = b'{"parts":[]}'
 
 
 async def read_at_once(tx: AsyncTx, owner: str, session: str, query: Read) -> History | None:
@@ -85,7 +94,7 @@ async def _rows(
     before = MAX_DEPTH + 1 if query.before is None else min(query.before, MAX_DEPTH + 1)
     leaf, backwards = query.leaf, query.backwards
     if leaf is None:
-        text = _TIP_BACKWARDS if backwards else _TIP_FORWARDS
+        text = _asked(_TIP_BACKWARDS if backwards else _TIP_FORWARDS, query)
         args = {
             "owner": owner,
             "session": session,
@@ -98,7 +107,13 @@ async def _rows(
         return await tx.rows(text, args, often=True)
     named = (leaf if isinstance(leaf, str) else None, leaf is ROOT)
     window = (query.overlays, after, before, backwards, most)
-    return await tx.rows(_PATH, (*(owner, session) * 2, *named, *window), often=True)
+    place = (*(owner, session) * 2, *named)
+    return await tx.rows(_asked(_PATH, query), (*place, *window), often=True)
+
+
+def _asked(path: str, query: Read) -> str:
+    """Return the statement that reads a path, or what of it is not in bodies."""
+    return path if query.bodies else _SIZES.replace("{path}", path)
 
 
 class _Path:
@@ -125,12 +140,12 @@ class _Path:
         if self._query.backwards:
             shown.reverse()
         return History(
-            entries=[_entry(*row) for row in shown],
+            entries=[_entry(*(row if self._query.bodies else _without_body(row))) for row in shown],
             leaf=leaf or ROOT,
             tip=tip or ROOT,
             context_tokens=context,
             more=self._more,
-            bytes=sum([len(row[9]) for row in shown]),
+            bytes=sum(map(_size, shown) if self._query.bodies else map(_told_size, shown)),
             snapshot=str(snapshot),
         )
 
@@ -146,6 +161,19 @@ class _Path:
                 last = (end if kind == _SUMMARY else pos) & MAX_DEPTH
         if len(self._rows) < last - first + 1:
             refuse_missing(sorted(map(_depths, self._rows)), first, last, session)
+
+
+def _size(row: tuple[Any, ...]) -> int:
+    return len(row[9])
+
+
+def _told_size(row: tuple[Any, ...]) -> int:
+    """Return the size of an entry whose body was not read, unless it is a summary."""
+    return _size(row) if row[0] == _SUMMARY else int(row[9])
+
+
+def _without_body(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return row if row[0] == _SUMMARY else (*row[:9], _NOTHING_SAID, *row[10:])
 
 
 def _depths(row: tuple[Any, ...]) -> tuple[int, int]:
@@ -178,6 +206,7 @@ def _entry(
         parts=said.parts,
         metadata=said.metadata,
         extra=said.extra,
+        name=said.name,
         segment=str(pos >> DEPTH_BITS),
         depth=pos & MAX_DEPTH,
         home=home,

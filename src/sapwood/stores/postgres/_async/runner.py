@@ -132,7 +132,8 @@ class AsyncPostgresRunner(AsyncRunner):
         if len(request.batch) > 1:
             refuse_large(request)
         with in_doubt(request.batch):
-            send = self._appends.add if request.is_plain else self._append_new
+            is_grouped = request.is_plain and not request.has_digests
+            send = self._appends.add if is_grouped else self._append_new
             appended = await send(request)
             if appended is not None:
                 return appended

@@ -7,6 +7,7 @@ from typing import Any
 
 from ....model import Hits, Search
 from ....rules.query import Query
+from ...base.hit_block import HitOrder
 from ...relational._async.dialect import AsyncDialect
 from ...relational._async.lookup import get_session
 from ...relational.ranking import Ranking
@@ -58,13 +59,14 @@ class AsyncPostgresSearch:
             row = await get_session(self._dialect, owner, search.session)
         number = await self._dialect.lookup.find_owner(owner)
         if number is None:
-            return Hits(hits=[], more=False)
-        ranking = Ranking(query, search.limit)
+            return Hits(hits=[], cursor=None)
+        ranking = Ranking("postgres", owner, search, query)
         args = await self._asked(query, number, row)
-        async for batch in self._batches(args, ranking.most):
-            for at, is_message, _, _, id, role, pos, data, session, title, tags in batch:
+        async for batch in self._batches(args, ranking.below, ranking.most):
+            for at, is_message, tree, key, id, role, pos, data, session, title, tags in batch:
                 if session is not None:
-                    ranking.take(is_message, id, role, pos, at, data, session, title, tags)
+                    order = at, is_message, tree, key
+                    ranking.take(order, is_message, id, role, pos, at, data, session, title, tags)
             if ranking.is_enough:
                 break
         return ranking.hits()
@@ -87,8 +89,12 @@ class AsyncPostgresSearch:
             "fork": row and row.fork,
         }
 
-    async def _batches(self, args: dict[str, Any], size: int) -> AsyncIterator[list[Any]]:
-        place = _BEGINNING
+    async def _batches(
+        self, args: dict[str, Any], below: HitOrder | None, size: int
+    ) -> AsyncIterator[list[Any]]:
+        place: dict[str, Any] = _BEGINNING
+        if below is not None:
+            place = dict(zip(_BEGINNING, below, strict=True))
         while True:
             rows = await self._tx.rows(_CANDIDATES, {**args, **place, "most": size})
             yield rows

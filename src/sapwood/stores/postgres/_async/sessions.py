@@ -153,6 +153,10 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
             await self._tx.run(f"UPDATE {{s}}.profile SET {put}{_OF_PROFILE}", {**columns, **place})
         await self._tx.run(_COUNT_CHANGE, {**place, "closed": closed})
 
+    async def tell(self, session: SessionRow) -> None:
+        sql = "SELECT {s}.tell_record(%s, %s, %s)"
+        await self._tx.run(sql, (session.tree, session.number, await self._tx.now()))
+
     async def attributes(self, session: SessionRow) -> bytes:
         sql = "SELECT attributes FROM {s}.profile WHERE tree = %s AND session = %s"
         held: bytes = await self._tx.value(sql, (session.tree, session.number))

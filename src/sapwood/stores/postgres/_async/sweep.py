@@ -20,7 +20,7 @@ _DROP_UNUSED = "SELECT {s}.drop_unused(%s, %s::bigint[])"
 _FORGET_HOMES = "DELETE FROM {s}.inherited WHERE tree = %s AND session = %s"
 _RETIRED = (
     "INSERT INTO {s}.change (owner, session, tree, kind, first, last, at, name)"
-    " VALUES (%s, %s, %s, 4, 0, 0, %s, %s)"
+    " VALUES (%s, %s, %s, 4, %s, %s, %s, %s)"
 )
 _STAND = (
     "SELECT greatest(%(first)s, (SELECT max(parent) FROM {s}.segment WHERE tree = %(tree)s"
@@ -53,7 +53,8 @@ class AsyncPostgresSweepStatements(AsyncSweepStatements[AsyncTx]):
         await tx.run(_DROP_UNUSED, (session.tree, overlays))
         await tx.run(_FORGET_HOMES, place)
         who = (session.owner, session.number, session.tree)
-        await tx.run(_RETIRED, (*who, await tx.now(), session.id))
+        at = (session.version, session.version, await tx.now())
+        await tx.run(_RETIRED, (*who, *at, session.id))
         tx.left_to_sweep = True
 
     async def lock_next(self) -> tuple[int, int | None] | None:

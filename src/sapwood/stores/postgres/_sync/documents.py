@@ -7,18 +7,18 @@ from __future__ import annotations
 from ....rules.key_range import KeyRange
 from ...base.extras import DocumentWrite
 from ...relational._sync.documents import DocumentStatements
-from ...relational.rows import DOCUMENT_KEY, DocumentScope, Row, SessionRow
+from ...relational.rows import DOCUMENT_KEY, DocumentScope, Row, SessionRow, created_before
 from .tx import Tx
 
-_COLUMNS = "version, key, updated_at, expires_at, value, inherit"
+_COLUMNS = "version, key, updated_at, expires_at, value, inherit, created_at"
 _FIND = f"SELECT {_COLUMNS} FROM {{s}}.document WHERE tree = %s AND session = %s AND key = %s"
 _PUT = (
     "INSERT INTO {s}.document"
-    " (tree, session, key, version, updated_at, expires_at, value, inherit)"
-    " VALUES (%s, %s, %s, nextval('{s}.document_version'), %s, %s, %s, %s)"
+    " (tree, session, key, version, updated_at, expires_at, value, inherit, created_at)"
+    " VALUES (%s, %s, %s, nextval('{s}.document_version'), %s, %s, %s, %s, %s)"
     " ON CONFLICT (tree, session, key) DO UPDATE SET version = excluded.version,"
     " updated_at = excluded.updated_at, expires_at = excluded.expires_at, value = excluded.value,"
-    " inherit = excluded.inherit"
+    " inherit = excluded.inherit, created_at = excluded.created_at"
     f" RETURNING {_COLUMNS}"
 )
 _RENEW = (
@@ -31,7 +31,7 @@ _IN_RANGE = (
     " AND (%s::boolean OR key > %s) AND key < %s AND (expires_at IS NULL OR expires_at > %s)"
     " ORDER BY key"
 )
-_WITHOUT_VALUES = "version, key, updated_at, expires_at, ''::bytea, inherit"
+_WITHOUT_VALUES = "version, key, updated_at, expires_at, ''::bytea, inherit, created_at"
 
 
 class PostgresDocumentStatements(DocumentStatements[Tx]):
@@ -59,7 +59,7 @@ class PostgresDocumentStatements(DocumentStatements[Tx]):
     ) -> Row:
         now = self._tx.now()
         expires_at = None if new.expires_in_us is None else now + new.expires_in_us
-        content = (new.key, now, expires_at, value, new.inherit)
+        content = (new.key, now, expires_at, value, new.inherit, created_before(replaced, now))
         stored: Row = self._tx.row(_PUT, (*scope, *content))
         return stored
 

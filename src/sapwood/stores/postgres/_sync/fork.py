@@ -54,6 +54,8 @@ _WRITE = (
     " %(pins)s::text[]) n WHERE n.is_live))), (SELECT count(*) FROM covers),"
     " %(now)s, %(now)s, %(now)s / 1000000"
     " FROM new JOIN claimed c ON c.number = new.n RETURNING s.*),"
+    " told AS (INSERT INTO {s}.change (owner, session, tree, kind, first, last, at, name)"
+    " SELECT s.owner, s.number, s.tree, 8, s.version, s.version, %(told_at)s, s.id FROM s),"
     " p AS (INSERT INTO {s}.profile AS p (tree, session, title, state, tags, budget, parent_kind,"
     " parent, attributes, model, source, end_reason) SELECT o.tree, c.number, %(title)s, %(state)s,"
     " coalesce(%(tags)s::text[], o.tags),"
@@ -63,8 +65,9 @@ _WRITE = (
     " CASE WHEN %(has_origin)s THEN %(origin)s ELSE o.source END, %(end_reason)s"
     " FROM {s}.profile o CROSS JOIN claimed c"
     " WHERE o.tree = %(tree)s AND o.session = %(source)s RETURNING p.*),"
-    " documents AS (INSERT INTO {s}.document (tree, session, key, version, updated_at, value)"
-    " SELECT d.tree, c.number, d.key, nextval('{s}.document_version'), d.updated_at, d.value"
+    " documents AS (INSERT INTO {s}.document (tree, session, key, version, updated_at, value,"
+    " created_at) SELECT d.tree, c.number, d.key, nextval('{s}.document_version'), d.updated_at,"
+    " d.value, d.created_at"
     " FROM {s}.document d CROSS JOIN claimed c"
     " WHERE d.tree = %(tree)s AND d.session = %(source)s AND d.expires_at IS NULL"
     " AND d.inherit),"
@@ -89,8 +92,8 @@ _TAKE_OVER = (
     f" FROM {{s}}.in_force f{_IN_FORCE} RETURNING 1) SELECT count(*) FROM taken"
 )
 _COPY_DOCUMENTS = (
-    "INSERT INTO {s}.document (tree, session, key, version, updated_at, value)"
-    " SELECT %s, %s, key, nextval('{s}.document_version'), updated_at, value"
+    "INSERT INTO {s}.document (tree, session, key, version, updated_at, value, created_at)"
+    " SELECT %s, %s, key, nextval('{s}.document_version'), updated_at, value, created_at"
     " FROM {s}.document WHERE tree = %s AND session = %s AND expires_at IS NULL"
     " AND inherit"
 )
@@ -121,11 +124,10 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     place = _place(tx, SessionRow._make(row), point)
     if is_taken or not has_parent or place is None:
         return None
-    if new.created_us is not None:
-        now = new.created_us
-    elif tx.clock is not None:
-        now = tx.clock()
-    values = place | _profile(new, parent) | {"owner": number, "id": new.id, "now": now}
+    told_at = now if tx.clock is None else tx.clock()
+    now = told_at if new.created_us is None else new.created_us
+    named = {"owner": number, "id": new.id, "now": now, "told_at": told_at}
+    values = place | _profile(new, parent) | named
     made = tx.row(_WRITE, values)
     if made is None:
         return None

@@ -7,13 +7,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable, Sequence
 
+from ....errors import StoreCorruptError
 from ....model import ROOT, ChangeKind, Message, Root
 from ....rules.codec import Packed, decode_body, keeping_extra
 from ....rules.tree import Span
 from ...relational._sync.messages import MessageStatements
+from ...relational.bodiless import without_body
 from ...relational.position import bounds
 from ...relational.rows import (
-    BODY,
     POS,
     HasRoom,
     HomeNames,
@@ -21,6 +22,7 @@ from ...relational.rows import (
     SeenMessage,
     SessionRow,
     first_digest,
+    size_of,
     taken,
 )
 from ..rows import MESSAGE_COLUMNS, NEW_COLUMN_TYPES, new_columns
@@ -81,16 +83,32 @@ _CONTENTS = (
     " WHERE tree = %s AND pos = ANY (%s::bigint[])"
 )
 _PARENTS = (
-    "SELECT m.pos, p.id FROM {s}.message m"
-    " LEFT JOIN {s}.message p ON p.tree = m.tree AND p.pos = {s}.parent_of(m.tree, m.pos)"
+    "SELECT m.pos, u.pos, p.id FROM {s}.message m"
+    " CROSS JOIN LATERAL (SELECT {s}.parent_of(m.tree, m.pos) AS pos OFFSET 0) u"
+    " LEFT JOIN {s}.message p ON p.tree = m.tree AND p.pos = u.pos"
     " WHERE m.tree = %s AND m.pos = ANY (%s::bigint[])"
 )
 _ON_PATH = "SELECT u.pos FROM unnest(%s::bigint[]) u(pos) WHERE {s}.is_on_path(%s, u.pos, %s)"
 _WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, %s, {NEW_COLUMN_TYPES})"
 _WRITE_MARK = "SELECT {s}.write_mark(%s, %s, %s, %s, %s)"
+_GIVE_DIGESTS = (
+    "UPDATE {s}.message m SET digest = u.digest FROM unnest(%s::bigint[], %s::bytea[])"
+    " u(pos, digest) WHERE m.tree = %s AND m.pos = u.pos"
+)
 _RANGES = (
     "SELECT pos, home, id, role, tokens, version, created_at, body"
     " FROM {s}.in_ranges(%s, %s::bigint[], %s::bigint[], %s, %s::bigint)"
+)
+_RANGE_SIZES = _RANGES.replace("created_at, body", "created_at, octet_length(body)")
+_HOMES_WITH = (
+    # Each looked up by itself: no plan goes through all messages of a session.
+    "SELECT s.id FROM {s}.session s CROSS JOIN LATERAL (SELECT m.body FROM {s}.message m"
+    " WHERE m.tree = s.tree AND m.home = s.home AND m.id = %s OFFSET 0) m"
+    " WHERE s.owner = %s AND m.body IS NOT NULL"
+)
+_OWN_SEGMENTS = (
+    "SELECT number, parent FROM {s}.segment WHERE tree = %s AND home = %s AND number >= %s"
+    " ORDER BY number LIMIT %s"
 )
 _DEPTHS = (
     "SELECT m.pos & 16777215, m.body IS NOT NULL"
@@ -156,6 +174,12 @@ class PostgresMessageStatements(MessageStatements[Tx]):
         place = {"tree": session.tree, "home": session.home, "fork": session.fork}
         return [pos for (pos,) in self._tx.rows(_ENDS, place)]
 
+    def homes_with(self, owner: int, id: str) -> list[str]:
+        return [session for (session,) in self._tx.rows(_HOMES_WITH, (id, owner))]
+
+    def own_segments(self, session: SessionRow, first: int, most: int) -> list[tuple[int, int]]:
+        return self._tx.rows(_OWN_SEGMENTS, (session.tree, session.home, first, most))
+
     def gaps(self, session: SessionRow, leaf: int, after: int) -> list[Row]:
         return self._tx.rows(_GAPS, {"tree": session.tree, "leaf": leaf, "after": after})
 
@@ -169,7 +193,10 @@ class PostgresMessageStatements(MessageStatements[Tx]):
 
     def parent_ids(self, session: SessionRow, positions: Iterable[int]) -> dict[int, str | Root]:
         rows = self._tx.rows(_PARENTS, (session.tree, list(positions)))
-        return {pos: id or ROOT for pos, id in rows}
+        for _, above, id in rows:
+            if above and id is None:
+                raise StoreCorruptError(f"the message at position {above} is missing")
+        return {pos: id or ROOT for pos, _, id in rows}
 
     def on_path(self, session: SessionRow, positions: Collection[int], leaf: int) -> set[int]:
         rows = self._tx.rows(_ON_PATH, (list(positions), session.tree, leaf))
@@ -182,7 +209,12 @@ class PostgresMessageStatements(MessageStatements[Tx]):
             place = (session.tree, session.number, pos, now, batch[0].id)
             return self._tx.value(_WRITE_MARK, place), None
         args = (session.tree, session.number, pos, now, *new_columns(batch))
-        return self._tx.value(_WRITE, args), None
+        first = self._tx.value(_WRITE, args)
+        given = {at: it.given_digest for at, it in enumerate(batch, first) if it.given_digest}
+        if given:
+            lists = (list(given), list(given.values()))
+            self._tx.run(_GIVE_DIGESTS, (*lists, session.tree))
+        return first, None
 
     # reading
 
@@ -195,11 +227,14 @@ class PostgresMessageStatements(MessageStatements[Tx]):
         most: int | None,
         has_room: HasRoom | None,
         names: HomeNames,
+        bodies: bool = True,
     ) -> tuple[list[Message], int]:
         args = (session.tree, *_ends_of(spans), backwards, most)
-        kept = taken(self._tx.rows(_RANGES, args), has_room)
-        messages = self.messages_of(session, kept, names)
-        return messages, sum(len(row[BODY]) for row in kept)
+        rows = self._tx.rows(_RANGES if bodies else _RANGE_SIZES, args)
+        kept = taken(rows, has_room, bodies)
+        whole = kept if bodies else [without_body(row) for row in kept]
+        messages = self.messages_of(session, whole, names)
+        return messages, sum(size_of(row, bodies) for row in kept)
 
     def depths_in(self, session: SessionRow, spans: list[Span]) -> list[tuple[int, bool]]:
         return self._tx.rows(_DEPTHS, (*_ends_of(spans), session.tree))

@@ -9,6 +9,7 @@ from typing import Any
 
 from ....model import Hits, Search
 from ....rules.query import Query
+from ...base.hit_block import HitOrder
 from ...relational._sync.dialect import Dialect
 from ...relational._sync.lookup import get_session
 from ...relational.ranking import Ranking
@@ -60,13 +61,14 @@ class PostgresSearch:
             row = get_session(self._dialect, owner, search.session)
         number = self._dialect.lookup.find_owner(owner)
         if number is None:
-            return Hits(hits=[], more=False)
-        ranking = Ranking(query, search.limit)
+            return Hits(hits=[], cursor=None)
+        ranking = Ranking("postgres", owner, search, query)
         args = self._asked(query, number, row)
-        for batch in self._batches(args, ranking.most):
-            for at, is_message, _, _, id, role, pos, data, session, title, tags in batch:
+        for batch in self._batches(args, ranking.below, ranking.most):
+            for at, is_message, tree, key, id, role, pos, data, session, title, tags in batch:
                 if session is not None:
-                    ranking.take(is_message, id, role, pos, at, data, session, title, tags)
+                    order = at, is_message, tree, key
+                    ranking.take(order, is_message, id, role, pos, at, data, session, title, tags)
             if ranking.is_enough:
                 break
         return ranking.hits()
@@ -89,8 +91,12 @@ class PostgresSearch:
             "fork": row and row.fork,
         }
 
-    def _batches(self, args: dict[str, Any], size: int) -> Iterator[list[Any]]:
-        place = _BEGINNING
+    def _batches(
+        self, args: dict[str, Any], below: HitOrder | None, size: int
+    ) -> Iterator[list[Any]]:
+        place: dict[str, Any] = _BEGINNING
+        if below is not None:
+            place = dict(zip(_BEGINNING, below, strict=True))
         while True:
             rows = self._tx.rows(_CANDIDATES, {**args, **place, "most": size})
             yield rows

@@ -153,6 +153,10 @@ class PostgresSessionStatements(SessionStatements[Tx]):
             self._tx.run(f"UPDATE {{s}}.profile SET {put}{_OF_PROFILE}", {**columns, **place})
         self._tx.run(_COUNT_CHANGE, {**place, "closed": closed})
 
+    def tell(self, session: SessionRow) -> None:
+        sql = "SELECT {s}.tell_record(%s, %s, %s)"
+        self._tx.run(sql, (session.tree, session.number, self._tx.now()))
+
     def attributes(self, session: SessionRow) -> bytes:
         sql = "SELECT attributes FROM {s}.profile WHERE tree = %s AND session = %s"
         held: bytes = self._tx.value(sql, (session.tree, session.number))

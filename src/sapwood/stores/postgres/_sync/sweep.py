@@ -22,7 +22,7 @@ _DROP_UNUSED = "SELECT {s}.drop_unused(%s, %s::bigint[])"
 _FORGET_HOMES = "DELETE FROM {s}.inherited WHERE tree = %s AND session = %s"
 _RETIRED = (
     "INSERT INTO {s}.change (owner, session, tree, kind, first, last, at, name)"
-    " VALUES (%s, %s, %s, 4, 0, 0, %s, %s)"
+    " VALUES (%s, %s, %s, 4, %s, %s, %s, %s)"
 )
 _STAND = (
     "SELECT greatest(%(first)s, (SELECT max(parent) FROM {s}.segment WHERE tree = %(tree)s"
@@ -55,7 +55,8 @@ class PostgresSweepStatements(SweepStatements[Tx]):
         tx.run(_DROP_UNUSED, (session.tree, overlays))
         tx.run(_FORGET_HOMES, place)
         who = (session.owner, session.number, session.tree)
-        tx.run(_RETIRED, (*who, tx.now(), session.id))
+        at = (session.version, session.version, tx.now())
+        tx.run(_RETIRED, (*who, *at, session.id))
         tx.left_to_sweep = True
 
     def lock_next(self) -> tuple[int, int | None] | None:

@@ -8,8 +8,9 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from ....errors import NotFoundError, StoreCorruptError
-from ....model import Health, Problem
+from ....model import ChangedOwners, Health, Problem
 from ....rules.codec import decode_body, decode_json
+from ....store.owners import next_owners
 from ..errors import BehindError
 from ..fold import fold
 from ..log_documents import LogDocument, LogEntry, key_of, lookups_of, record_key
@@ -18,12 +19,12 @@ from ..rows import LogRow
 from ..state import LogState, MessagePlace, decode_state
 from ..view import LogView
 from ..work import WritePage
-from .descendants import segments_of
-from .documents import DOCUMENTS, values_of
+from .descendants import segments_of, whole_segment
+from .documents import values_of
 from .history import covers_of
-from .logs import AsyncLogSubject
+from .logs import AsyncLogSubject, again
 from .rows import rows_in_all
-from .search import whole_segment
+from .shelves import shelf_states
 from .sweep import finish_deletions
 
 AT_ONCE = 500
@@ -46,9 +47,13 @@ class AsyncLogAdmin(AsyncLogSubject):
                 owners.add(entry.owner)
         return sorted(owners)
 
+    async def changed_owners(self, after: str, limit: int) -> ChangedOwners:
+        """List owners, one after the other."""
+        return next_owners(await self.owners(), after, limit)
+
     async def _has_something(self, entry: LogEntry) -> bool:
         if not entry.session:
-            return bool((await self._logs.owner_state(entry.owner, DOCUMENTS)).documents)
+            return any(it.documents for it in await shelf_states(self._logs, entry.owner))
         try:
             return (await self._loaded(entry)).is_alive
         except StoreCorruptError:
@@ -66,9 +71,12 @@ class AsyncLogAdmin(AsyncLogSubject):
         problems: list[Problem] = []
         for entry in await self._entries():
             where = f"session {entry.session!r} of {entry.owner!r}"
+            if not entry.session:
+                problems += await self._document_faults(entry.owner)
+                continue
             try:
-                state = await self._loaded(entry) if entry.session else None
-                if state is not None and state.is_alive:
+                state = await self._loaded(entry)
+                if state.is_alive:
                     problems += await self._logs.read_at(state, self._faults)
             except NotFoundError:
                 continue  # it was deleted meanwhile
@@ -76,12 +84,27 @@ class AsyncLogAdmin(AsyncLogSubject):
                 problems.append(Problem(kind="session", where=where, what=str(error)))
         return problems
 
+    async def _document_faults(self, owner: str) -> list[Problem]:
+        """Look whether the values of an owner's documents are there."""
+
+        async def attempt() -> None:
+            for state in await shelf_states(self._logs, owner):
+                places = [(state, key) for key in state.documents]
+                for start in range(0, len(places), AT_ONCE):
+                    await values_of(self._logs, places[start : start + AT_ONCE])
+
+        try:
+            await again(attempt)
+        except StoreCorruptError as error:
+            return [Problem(kind="documents", where=f"owner {owner!r}", what=str(error))]
+        return []
+
     async def _faults(self, view: LogView) -> list[Problem]:
         state = view.own
         where = f"session {state.session!r} of {state.owner!r}"
         rows = await self._rows(view)
         await covers_of(self._logs, state, state.overlays)
-        await values_of(self._logs, state, list(state.documents))
+        await values_of(self._logs, [(state, key) for key in state.documents])
         folded = await self._folded(state)
         problems = [it for row in rows for it in _body_faults(row)]
         problems += [

@@ -161,7 +161,7 @@ def _dressed(born: LogState, source: LogState, new: NewSession) -> LogState:
 
 
 async def _copy_documents(logs: AsyncLogs, source: LogState, born: LogState) -> None:
-    values = await values_of(logs, source, list(born.documents))
+    values = await values_of(logs, [(source, key) for key in born.documents])
     copies = [
         document_at(value_key(born.tree, born.log, *copy), value)
         for copy, value in zip(born.copies, values, strict=True)
@@ -293,6 +293,6 @@ def _copied(row: LogRow) -> AppendedMessage:
         row.created_us,
         row.body,
         version=row.version,
-        digest=first_digest(row) if row.version > 1 else None,
+        digest=first_digest(row) if row.version > 1 else row.digest,
         data=row.data,
     )

@@ -19,10 +19,9 @@ from ..record import value_in
 from ..state import LogState
 from ..work import DropDocument, RenewDocument, combined
 from .logs import AsyncLogs, AsyncLogSubject, Decision, again
+from .shelves import change_document, shelf_states, state_with
 
 T = TypeVar("T")
-
-DOCUMENTS = "documents"
 
 
 class AsyncLogDocuments(AsyncLogSubject):
@@ -30,46 +29,65 @@ class AsyncLogDocuments(AsyncLogSubject):
 
     async def find(self, owner: str, session: str | None, key: str) -> Document | None:
         """Find a document that has not expired."""
-        found = await self._read(owner, session, lambda kept: [key] if key in kept else [])
-        return found[0] if found else None
+
+        async def attempt() -> Document | None:
+            if session is None:
+                state = await state_with(self._logs, owner, key)
+            else:
+                state = await self._logs.current(owner, session)
+            kept, now = state.documents.get(key), await self._logs.now()
+            if kept is None or is_expired(kept, now):
+                return None
+            [value] = await values_of(self._logs, [(state, key)])
+            return document_of(key, kept, value)
+
+        return await again(attempt)
 
     async def list_range(
         self, owner: str, session: str | None, asked: KeyRange, values: bool
     ) -> list[Document]:
-        return await self._read(owner, session, asked.of, values)
+        """List documents; those of an owner who has many are looked for on all shelves."""
+
+        async def attempt() -> list[Document]:
+            states = await self._states(owner, session)
+            now = await self._logs.now()
+            places = {
+                key: state
+                for state in states
+                for key, kept in state.documents.items()
+                if not is_expired(kept, now)
+            }
+            live = asked.of(places)
+            found = [b""] * len(live)
+            if values:
+                found = await values_of(self._logs, [(places[key], key) for key in live])
+            kept = [places[key].documents[key] for key in live]
+            return [document_of(*it) for it in zip(live, kept, found, strict=True)]
+
+        return await again(attempt)
+
+    async def _states(self, owner: str, session: str | None) -> list[LogState]:
+        if session is None:
+            return await shelf_states(self._logs, owner)
+        return [await self._logs.current(owner, session)]
 
     async def delete_prefix(self, owner: str, session: str | None, prefix: str) -> int:
-        """Delete documents by the beginning of their keys."""
+        """Delete documents by the beginning of their keys; of an owner, shelf by shelf."""
 
         async def decide(state: LogState) -> Decision[int]:
             now, keys = await self._logs.now(), KeyRange(prefix).of(state.documents)
             lasting = sum(not is_expired(state.documents[key], now) for key in keys)
             return combined([DropDocument(key) for key in keys]), lasting
 
-        _, count = await self._change(owner, session, decide)
+        if session is not None:
+            _, count = await self._logs.change(owner, session, decide)
+            return count
+        count = 0
+        for state in await shelf_states(self._logs, owner):
+            if KeyRange(prefix).of(state.documents):
+                _, some = await self._logs.change_log(state.tree, state.log, decide)
+                count += some
         return count
-
-    async def _read(
-        self,
-        owner: str,
-        session: str | None,
-        wanted: Callable[[list[str]], list[str]],
-        with_values: bool = True,
-    ) -> list[Document]:
-        async def attempt() -> list[Document]:
-            if session is None:
-                state = await self._logs.owner_state(owner, DOCUMENTS)
-            else:
-                state = await self._logs.current(owner, session)
-            now = await self._logs.now()
-            kept = state.documents
-            live = wanted([key for key, it in kept.items() if not is_expired(it, now)])
-            values = [b""] * len(live)
-            if with_values:
-                values = await values_of(self._logs, state, live)
-            return [document_of(key, kept[key], it) for key, it in zip(live, values, strict=True)]
-
-        return await again(attempt)
 
     async def put(self, owner: str, session: str | None, new: DocumentWrite) -> Document:
         assert new.value is not None
@@ -81,7 +99,7 @@ class AsyncLogDocuments(AsyncLogSubject):
                 await self._logs.driver.create_all([LogEntry(owner).stored()])
             return work, None
 
-        state, _ = await self._change(owner, session, decide)
+        state, _ = await self._change(owner, session, new.key, decide, is_put=True)
         return document_of(new.key, state.documents[new.key], new.value)
 
     async def put_all(self, owner: str, session: str, extras: Extras) -> dict[str, int]:
@@ -102,11 +120,11 @@ class AsyncLogDocuments(AsyncLogSubject):
         async def decide(state: LogState) -> Decision[bytes]:
             now = await self._logs.now()
             refuse_stale(state, key, expected_version, now)
-            [value] = await values_of(self._logs, state, [key])
+            [value] = await values_of(self._logs, [(state, key)])
             until = renewed_until(key, state.documents[key].expires_us, now, expires_in_us)
             return RenewDocument(key, until), value
 
-        state, value = await self._change(owner, session, decide)
+        state, value = await self._change(owner, session, key, decide)
         return document_of(key, state.documents[key], value)
 
     async def delete(
@@ -121,26 +139,29 @@ class AsyncLogDocuments(AsyncLogSubject):
                 return None, False
             return DropDocument(key), not is_expired(kept, now)
 
-        _, was_there = await self._change(owner, session, decide)
+        _, was_there = await self._change(owner, session, key, decide)
         return was_there
 
     async def _change(
         self,
         owner: str,
         session: str | None,
+        key: str,
         decide: Callable[[LogState], AsyncAnswer[Decision[T]]],
+        *,
+        is_put: bool = False,
     ) -> tuple[LogState, T]:
         if session is None:
-            return await self._logs.change_owner(owner, DOCUMENTS, decide)
+            return await change_document(self._logs, owner, key, decide, is_put=is_put)
         return await self._logs.change(owner, session, decide)
 
 
-async def values_of(logs: AsyncLogs, state: LogState, keys: Sequence[str]) -> list[bytes]:
-    """Read the values of documents; begin again when one was replaced since."""
-    named = [_value_key(state, key) for key in keys]
+async def values_of(logs: AsyncLogs, places: Sequence[tuple[LogState, str]]) -> list[bytes]:
+    """Read the values of documents of states; begin again when one was replaced since."""
+    named = [_value_key(state, key) for state, key in places]
     found = await logs.driver.get(named) if named else []
     values: list[bytes] = []
-    for key, stored in zip(keys, found, strict=True):
+    for (state, key), stored in zip(places, found, strict=True):
         if stored is None:
             raise StoreCorruptError(f"the value of document {key!r} is missing")
         if state.documents[key].n < 0:

@@ -12,12 +12,21 @@ from itertools import islice
 
 from ....errors import StoreCorruptError
 from ....model import Change, Changes
+from ...base.feed_age import KEPT_AT_MOST_US
 from ..errors import BehindError
 from ..feed import FeedPart, LogCursor, changes_of, merged
 from ..log_documents import LogDocument, LogEntry, owner_log, record_key
 from ..record import decode_record, work_of
 from ..state import LogState
-from ..work import AdvanceFeed, RegisterReader, SkipNumbers, TrimFeed
+from ..work import (
+    AdvanceFeed,
+    ForgetReader,
+    LogWork,
+    RegisterReader,
+    SkipNumbers,
+    TrimFeed,
+    combined,
+)
 from .logs import AsyncLogs, AsyncLogSubject, Decision, again
 
 FEED = "feed"
@@ -26,6 +35,10 @@ KEPT_US = 3_600_000_000
 RECORDS_AT_ONCE = 200
 FEWEST_AT_ONCE = 8
 PARTS_AT_ONCE = 1000
+UNSEEN = -1
+
+RecordVersions = dict[str, int]
+"""The versions of the records of sessions that are there, by log."""
 
 
 class AsyncLogFeed(AsyncLogSubject):
@@ -36,9 +49,9 @@ class AsyncLogFeed(AsyncLogSubject):
         return await again(lambda: self._read(owner, after, limit))
 
     async def _read(self, owner: str, after: str, limit: int) -> Changes:
-        state, noted = await self._advance(owner)
+        state, noted, versions = await self._advance(owner)
         cursor = self._cursor(state, after)
-        page = _FeedPage(self._logs, cursor, limit)
+        page = _FeedPage(self._logs, versions, cursor, limit)
         while page.has_room() and page.cursor.n < state.n:
             if page.cursor.n + 1 in noted:
                 await page.take(page.cursor.n + 1, noted[page.cursor.n + 1])
@@ -60,10 +73,20 @@ class AsyncLogFeed(AsyncLogSubject):
         is_lost = partial(self._logs.driver.is_taken_back, state.log)
         return LogCursor.read(after, state.trimmed, state.n, is_lost)
 
-    async def end(self, owner: str) -> str:
+    async def newest(self, owner: str) -> str:
         """Return the cursor behind all that was recorded so far."""
-        state, _ = await self._advance(owner)
+        state, _, _ = await self._advance(owner)
         return str(LogCursor(state.n))
+
+    async def forget(self, owner: str, reader: str) -> bool:
+        """Let a reader hold nothing back any more."""
+
+        async def decide(state: LogState) -> Decision[bool]:
+            is_known = reader in state.readers
+            return ForgetReader(reader) if is_known else None, is_known
+
+        _, is_known = await self._logs.change_owner(owner, FEED, decide)
+        return is_known
 
     async def register(self, owner: str, reader: str, after: str) -> None:
         """Keep what follows a cursor from being trimmed."""
@@ -77,20 +100,23 @@ class AsyncLogFeed(AsyncLogSubject):
 
         await self._logs.change_owner(owner, FEED, decide)
 
-    async def _advance(self, owner: str) -> tuple[LogState, dict[int, Sequence[FeedPart]]]:
+    async def _advance(
+        self, owner: str
+    ) -> tuple[LogState, dict[int, Sequence[FeedPart]], RecordVersions]:
         """Take note of all that was recorded in the owner's sessions so far.
 
-        Returns the feed's state, and what it was that was noted here, by record.
+        Returns the feed's state, what it was that was noted here, by record, and the versions of
+        the sessions' records.
         """
-        state, parts = await self._recorded(owner)
+        state, parts, versions = await self._recorded(owner)
         noted: dict[int, Sequence[FeedPart]] = {}
-        while any(last > state.seen.get(log, 0) for _, _, log, _, last in parts):
+        while any(last > state.seen.get(log, UNSEEN) for _, _, log, _, last in parts):
             state, told = await self._note(owner, parts)
             if told is not None:
                 noted[state.n] = told.parts
-        return state, noted
+        return state, noted, versions
 
-    async def _recorded(self, owner: str) -> tuple[LogState, list[FeedPart]]:
+    async def _recorded(self, owner: str) -> tuple[LogState, list[FeedPart], RecordVersions]:
         """Return the state of the feed, and how far the logs of the owner's sessions have come."""
         named = [it for it in await self._logs.entries(owner) if it.session]
         ended = [(it.session, it.tree, it.log, 0, it.ended) for it in named if it.ended]
@@ -99,16 +125,17 @@ class AsyncLogFeed(AsyncLogSubject):
         known = await self._logs.load_or_begin(log, log)
         feed, *current = await self._logs.catch_up([known, *states])
         names = {it.log: it.session for it in named}
-        return feed, [*ended, *((names[it.log], it.tree, it.log, 0, it.n) for it in current)]
+        parts = [*ended, *((names[it.log], it.tree, it.log, 0, it.n) for it in current)]
+        return feed, parts, {it.log: it.version for it in current if it.is_alive}
 
     async def _note(
         self, owner: str, parts: Sequence[FeedPart]
     ) -> tuple[LogState, AdvanceFeed | None]:
         async def decide(state: LogState) -> Decision[AdvanceFeed | None]:
             unseen = [
-                (session, tree, log, state.seen.get(log, 0) + 1, last)
+                (session, tree, log, state.seen.get(log, UNSEEN) + 1, last)
                 for session, tree, log, _, last in sorted(parts, key=lambda part: part[2])
-                if last > state.seen.get(log, 0)
+                if last > state.seen.get(log, UNSEEN)
             ]
             if not unseen:
                 return None, None
@@ -146,8 +173,11 @@ def _stamps_of(records: Sequence[LogDocument | None]) -> list[int]:
 class _FeedPage:
     """A page of the feed that is being filled."""
 
-    def __init__(self, logs: AsyncLogs, cursor: LogCursor, limit: int) -> None:
+    def __init__(
+        self, logs: AsyncLogs, versions: RecordVersions, cursor: LogCursor, limit: int
+    ) -> None:
         self._logs = logs
+        self._versions = versions
         self._limit = limit
         self.cursor = cursor
         self.news = cursor
@@ -166,16 +196,22 @@ class _FeedPage:
             keys = [record_key(*parts[index][1:3], record) for index, record in some]
             found = await self._logs.driver.get(keys)
             for (index, record), stored in zip(some, found, strict=True):
-                session, _, log, _, last = parts[index]
+                _, _, log, _, last = parts[index]
                 # Where a log was ended, no record need have been.
                 if stored is None and record < last:
                     raise StoreCorruptError(f"record {record} of log {log} is missing")
-                self._take_changes(index, record, changes_of(work_of(stored), session))
+                self._take_changes(index, record, self._changes(parts[index], record, stored))
                 if self.more:
                     return
         self.cursor = LogCursor(n)
         if parts:
             self.news = self.cursor
+
+    def _changes(self, part: FeedPart, n: int, stored: LogDocument | None) -> list[Change]:
+        if stored is None or not stored.data:
+            return []
+        record = decode_record(stored.data, stored.id)
+        return changes_of(record, n, part, self._versions.get(part[2]))
 
     def _left(self, parts: Sequence[FeedPart]) -> Iterator[tuple[int, int]]:
         """Yield the records that were not read whole: the part of each, and its number."""
@@ -202,10 +238,12 @@ class _FeedPage:
 
 
 async def trim(logs: AsyncLogs, owner: str) -> None:
-    """Forget what every registered reader has read and is old enough."""
+    """Forget what every registered reader has read and is old enough, and readers that are lost."""
     state = await logs.owner_state(owner, FEED)
-    passed = min(state.readers.values(), default=0)
-    if passed <= state.trimmed:
+    lost = {name: n for name, n in state.readers.items() if await _is_lost(logs, state, n)}
+    kept = [n for name, n in state.readers.items() if name not in lost]
+    passed = min(kept, default=state.n if lost else 0)
+    if passed <= state.trimmed and not lost:
         return
     keys = [record_key(state.tree, state.log, n) for n in range(state.trimmed + 1, passed + 1)]
     kept_from = await logs.now() - KEPT_US
@@ -217,13 +255,28 @@ async def trim(logs: AsyncLogs, owner: str) -> None:
         if isinstance(work, AdvanceFeed):
             # A cursor stands behind one of these.
             old = stored.n
-    if old > state.trimmed:
+    if old == state.trimmed and not lost:
+        return
 
-        async def decide(now: LogState) -> Decision[None]:
-            return TrimFeed(old) if old > now.trimmed else None, None
+    async def decide(now: LogState) -> Decision[None]:
+        works: list[LogWork] = [TrimFeed(old)] if old > now.trimmed else []
+        gone = [name for name, n in lost.items() if now.readers.get(name) == n]
+        return combined([*works, *map(ForgetReader, gone)]), None
 
-        await logs.change_log(state.tree, state.log, decide)
-        await logs.driver.blank(keys[: old - state.trimmed])
+    await logs.change_log(state.tree, state.log, decide)
+    await logs.driver.blank(keys[: old - state.trimmed])
+
+
+async def _is_lost(logs: AsyncLogs, state: LogState, n: int) -> bool:
+    """Whether what follows a reader's cursor has been left unread for too long."""
+    too_old = await logs.now() - KEPT_AT_MOST_US
+    for start in range(n + 1, state.n + 1, FEWEST_AT_ONCE):
+        some = range(start, min(start + FEWEST_AT_ONCE, state.n + 1))
+        for stored in await logs.driver.get([record_key(state.tree, state.log, it) for it in some]):
+            work = work_of(stored)
+            if isinstance(work, AdvanceFeed):
+                return work.at_us < too_old
+    return False
 
 
 def _refuse_gap(numbers: Sequence[int], first: int, log: str) -> None:

@@ -20,6 +20,7 @@ from ..log_documents import (
     LogEntry,
     entry_key,
     entry_of,
+    first_state,
     key_of,
     owner_log,
     record_key,
@@ -71,7 +72,7 @@ class AsyncLogs:
 
     async def load_or_begin(self, tree: str, log: str) -> LogState:
         """Load a log; one that is not there yet is empty."""
-        return await self.load(tree, log) or LogState(tree=tree, log=log)
+        return await self.load(tree, log) or first_state(tree, log)
 
     async def owner_state(self, owner: str, what: str) -> LogState:
         """Get the state of a log of an owner's."""

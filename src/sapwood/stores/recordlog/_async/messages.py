@@ -14,12 +14,14 @@ from ....model import (
     History,
     Leaf,
     Message,
+    MessagePage,
+    Position,
     Read,
     Root,
     UpdatedMessage,
 )
 from ....rules.codec import Packed, decode_body, keeping_extra
-from ....rules.tree import Place, spans_after
+from ....rules.tree import spans_after
 from ...base.append_request import Request
 from ...base.extras import Extras
 from ...base.refusals import (
@@ -43,10 +45,11 @@ from ..work import (
 )
 from .append import AsyncLogAppend
 from .data import refuse_other_tip
-from .descendants import quoting_overlays, segments_of
+from .descendants import quoting_overlays
 from .history import read, records_ahead
 from .leftovers import erase_leftovers
-from .logs import AsyncLogSubject, Decision
+from .logs import AsyncLogSubject, Decision, again
+from .looks import after_marks, ends, find_homes, find_parents, list_messages
 from .rows import FIRST_PAGE, find_places, find_rows, get_place, row_at, rows_at, stream
 
 
@@ -70,6 +73,33 @@ class AsyncLogMessages(AsyncLogSubject):
             return [found.get(id) for id in ids]
 
         return await self._logs.look(owner, session, work)
+
+    async def parents(
+        self, owner: str, session: str, ids: Sequence[str]
+    ) -> list[str | Root | None]:
+        """Find what messages follow."""
+        return await self._logs.look(
+            owner, session, lambda view: find_parents(self._logs, view, ids)
+        )
+
+    async def homes(self, owner: str, message: str) -> list[str]:
+        """Find the sessions that wrote a message, with a look at each of them."""
+
+        async def attempt() -> list[str]:
+            states = await self._logs.alive(owner)
+            return await self._logs.read_by(
+                states, lambda views: find_homes(self._logs, views, message)
+            )
+
+        return sorted(await again(attempt))
+
+    async def list_page(
+        self, owner: str, session: str, after: Position | None, limit: int
+    ) -> MessagePage:
+        """List what a session sees."""
+        return await self._logs.look(
+            owner, session, lambda view: list_messages(self._logs, view, after, limit)
+        )
 
     async def update(
         self,
@@ -114,7 +144,14 @@ class AsyncLogMessages(AsyncLogSubject):
                 return None, Deleted(ids=[], quoting_overlays=[])
             quoting = await quoting_overlays(self._logs, view, [row.place for row in doomed])
             spots = [
-                ErasedPlace(to_wire(it.place, state.log), it.n, it.original, it.id) for it in doomed
+                ErasedPlace(
+                    to_wire(it.place, state.log),
+                    it.n,
+                    it.original,
+                    it.id,
+                    version=it.version + 1,
+                )
+                for it in doomed
             ]
             told = Deleted(
                 ids=[row.id for row in doomed],
@@ -150,7 +187,7 @@ class AsyncLogMessages(AsyncLogSubject):
             place = None
             if isinstance(message, str):
                 place = (await get_place(self._logs, view.own, message)).place
-            rows = [await row_at(self._logs, view, it) for it in _after_marks(view, place)]
+            rows = [await row_at(self._logs, view, it) for it in after_marks(view, place)]
             return [message_of(row, view) for row in rows if row.body is not None]
 
         return await self._logs.look(owner, session, work)
@@ -178,7 +215,7 @@ class AsyncLogMessages(AsyncLogSubject):
         """List the ends of a session's branches."""
 
         async def work(view: LogView) -> list[Leaf]:
-            rows = [await row_at(self._logs, view, it) for it in _ends(view)]
+            rows = [await row_at(self._logs, view, it) for it in ends(view)]
             return [
                 Leaf(
                     id=row.id,
@@ -210,44 +247,3 @@ def _edit(row: LogRow, message: Packed, now: int) -> Edit:
 
 def _edited(row: LogRow, new: Packed) -> LogRow:
     return row._replace(role=new.role, tokens=new.tokens, version=row.version + 1, body=new.body)
-
-
-def _after_marks(view: LogView, place: Place | None) -> list[Place]:
-    """Return the positions that follow a position, or marks that do, in order."""
-    found: list[Place] = []
-    left = _following(view, place)
-    while left:
-        at = left.pop()
-        if view.is_mark(at):
-            left += _following(view, at)
-        else:
-            found.append(at)
-    return sorted(found)
-
-
-def _following(view: LogView, place: Place | None) -> list[Place]:
-    """Return the positions that a session sees right after a position, in order."""
-    own = view.own
-    depth = 1 if place is None else place.depth + 1
-    found = {
-        Place(own.own(number), depth)
-        for number in segments_of(own)
-        if own.segments[number - 1].parent == place
-    }
-    if place is not None and depth <= view.segment(place.segment).last:
-        found.add(Place(place.segment, depth))
-    for span in view.spans(own.fork):
-        at = Place(span.segment, depth)
-        if span.first <= depth <= span.last and view.before(at) == place:
-            found.add(at)
-    return sorted(it for it in found if view.sees(it))
-
-
-def _ends(view: LogView) -> list[Place]:
-    own = view.own
-    numbers = segments_of(own)
-    ends = {Place(own.own(number), own.segments[number - 1].last) for number in numbers}
-    if own.fork is not None:
-        ends.add(own.fork)
-    followed = {own.segments[number - 1].parent for number in numbers}
-    return sorted(ends - followed)

@@ -22,17 +22,18 @@ from ...base.extras import Extras
 from ...base.refusals import refuse_stale_session
 from ..documents import is_expired
 from ..extras import extra_works, refuse_by_extras, refuse_closed, refuse_lost, versions_of
+from ..log_documents import owner_log
 from ..session_record import page_of, record_of
 from ..state import LogState
 from ..view import LogView
 from ..work import Append, AppendedMessage, Clear, MoveTip, Retire, WipeLog, combined, to_wire
 from .creation import create
 from .data import data_rows, refuse_other_tip, stored_data, versions_in
-from .documents import DOCUMENTS
 from .feed import FEED
 from .history import context_at
 from .logs import AsyncLogSubject, Decision, again
 from .rows import get_row
+from .shelves import shelf_logs, shelf_states
 from .sweep import end_entry, forget_owner, sweep
 
 
@@ -109,7 +110,7 @@ class AsyncLogSessions(AsyncLogSubject):
 
         async def decide(state: LogState) -> Decision[LogState]:
             refuse_stale_session(session, state.version, expected_version)
-            return Retire(await self._logs.now()), state
+            return Retire(await self._logs.now(), state.version), state
 
         state, before = await self._logs.change(owner, session, decide)
         with suppress(StoreError):
@@ -122,7 +123,7 @@ class AsyncLogSessions(AsyncLogSubject):
         async def decide(state: LogState) -> Decision[None]:
             now = await self._logs.now()
             kept = None if mark is None else await self._kept(state, mark, now)
-            return kept or Clear(now), None
+            return kept or Clear(now, state.version), None
 
         state, _ = await self._logs.change(owner, session, decide)
         cleared = await self._record(state)  # before others' changes are seen
@@ -139,22 +140,24 @@ class AsyncLogSessions(AsyncLogSubject):
         [row] = await data_rows(self._logs, view, [at])
         data = stored_data(view, row)
         said = AppendedMessage(mark, MARK_ROLE, 0, now, None, data=data)
-        return Append(now, len(state.segments) + 1, 1, True, None, 0, [said], clears=True)
+        number, version = len(state.segments) + 1, state.version
+        return Append(now, number, 1, True, None, 0, [said], clears=True, version=version)
 
     async def erase_owner(self, owner: str) -> None:
         while states := await self._logs.alive(owner):
             for state in states:
                 with suppress(NotFoundError):  # another may erase the same owner
                     await self.delete(owner, state.session)
-        for what in (DOCUMENTS, FEED):
-            await self._wipe(owner, what)
+        # Which shelves there are is kept: what a process that stopped here left is found again.
+        for log in (*await shelf_logs(self._logs, owner), owner_log(owner, FEED)):
+            await self._wipe(log)
         await forget_owner(self._logs, owner)
 
-    async def _wipe(self, owner: str, what: str) -> None:
+    async def _wipe(self, log: str) -> None:
         async def decide(state: LogState) -> Decision[None]:
             return WipeLog() if state.n else None, None
 
-        state, _ = await self._logs.change_owner(owner, what, decide)
+        state, _ = await self._logs.change_log(log, log, decide)
         if state.n:
             await sweep(self._logs, state)
 
@@ -169,7 +172,7 @@ class AsyncLogSessions(AsyncLogSubject):
     async def _count(self, owner: str, views: Sequence[LogView]) -> Statistics:
         states = [view.own for view in views]
         now = await self._logs.now()
-        shelves = [await self._logs.owner_state(owner, DOCUMENTS), *states]
+        shelves = [*await shelf_states(self._logs, owner), *states]
         return Statistics(
             sessions=len(states),
             messages=sum(state.messages for state in states) + _left_behind(views),

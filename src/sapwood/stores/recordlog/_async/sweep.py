@@ -28,10 +28,10 @@ from ..record import Needed, swept, work_of
 from ..state import LogState
 from ..work import AddUsage, Append, Clear, NoteSwept, Retire, WritePage, log_of, number_of
 from .descendants import descendants
-from .documents import DOCUMENTS
 from .feed import FEED, trim
 from .leftovers import tidy_some
 from .logs import AsyncLogs, Decision
+from .shelves import shelf_logs
 
 AT_ONCE = 200
 
@@ -165,8 +165,7 @@ async def _settle_entry(logs: AsyncLogs, entry: LogEntry | None) -> None:
     if entry is None or entry.ended:
         return
     if not entry.session:
-        for what in (DOCUMENTS, FEED):
-            log = owner_log(entry.owner, what)
+        for log in (*await shelf_logs(logs, entry.owner), owner_log(entry.owner, FEED)):
             await _settle_log(logs, log, log)
         await trim(logs, entry.owner)
         return

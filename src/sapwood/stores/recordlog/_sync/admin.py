@@ -10,8 +10,9 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from ....errors import NotFoundError, StoreCorruptError
-from ....model import Health, Problem
+from ....model import ChangedOwners, Health, Problem
 from ....rules.codec import decode_body, decode_json
+from ....store.owners import next_owners
 from ..errors import BehindError
 from ..fold import fold
 from ..log_documents import LogDocument, LogEntry, key_of, lookups_of, record_key
@@ -20,12 +21,12 @@ from ..rows import LogRow
 from ..state import LogState, MessagePlace, decode_state
 from ..view import LogView
 from ..work import WritePage
-from .descendants import segments_of
-from .documents import DOCUMENTS, values_of
+from .descendants import segments_of, whole_segment
+from .documents import values_of
 from .history import covers_of
-from .logs import LogSubject
+from .logs import LogSubject, again
 from .rows import rows_in_all
-from .search import whole_segment
+from .shelves import shelf_states
 from .sweep import finish_deletions
 
 AT_ONCE = 500
@@ -48,9 +49,13 @@ class LogAdmin(LogSubject):
                 owners.add(entry.owner)
         return sorted(owners)
 
+    def changed_owners(self, after: str, limit: int) -> ChangedOwners:
+        """List owners, one after the other."""
+        return next_owners(self.owners(), after, limit)
+
     def _has_something(self, entry: LogEntry) -> bool:
         if not entry.session:
-            return bool((self._logs.owner_state(entry.owner, DOCUMENTS)).documents)
+            return any(it.documents for it in shelf_states(self._logs, entry.owner))
         try:
             return (self._loaded(entry)).is_alive
         except StoreCorruptError:
@@ -68,9 +73,12 @@ class LogAdmin(LogSubject):
         problems: list[Problem] = []
         for entry in self._entries():
             where = f"session {entry.session!r} of {entry.owner!r}"
+            if not entry.session:
+                problems += self._document_faults(entry.owner)
+                continue
             try:
-                state = self._loaded(entry) if entry.session else None
-                if state is not None and state.is_alive:
+                state = self._loaded(entry)
+                if state.is_alive:
                     problems += self._logs.read_at(state, self._faults)
             except NotFoundError:
                 continue  # it was deleted meanwhile
@@ -78,12 +86,27 @@ class LogAdmin(LogSubject):
                 problems.append(Problem(kind="session", where=where, what=str(error)))
         return problems
 
+    def _document_faults(self, owner: str) -> list[Problem]:
+        """Look whether the values of an owner's documents are there."""
+
+        def attempt() -> None:
+            for state in shelf_states(self._logs, owner):
+                places = [(state, key) for key in state.documents]
+                for start in range(0, len(places), AT_ONCE):
+                    values_of(self._logs, places[start : start + AT_ONCE])
+
+        try:
+            again(attempt)
+        except StoreCorruptError as error:
+            return [Problem(kind="documents", where=f"owner {owner!r}", what=str(error))]
+        return []
+
     def _faults(self, view: LogView) -> list[Problem]:
         state = view.own
         where = f"session {state.session!r} of {state.owner!r}"
         rows = self._rows(view)
         covers_of(self._logs, state, state.overlays)
-        values_of(self._logs, state, list(state.documents))
+        values_of(self._logs, [(state, key) for key in state.documents])
         folded = self._folded(state)
         problems = [it for row in rows for it in _body_faults(row)]
         problems += [

@@ -187,6 +187,7 @@ def _append_after(
             it.tokens,
             now if it.created_us is None else it.created_us,
             None if it.is_mark else it.body,
+            digest=it.given_digest,
             data=it.data,
         )
         for it in batch
@@ -210,6 +211,7 @@ def _appended(state: LogState, work: Append, batch: Sequence[Packed]) -> list[Me
             parts=it.parts,
             metadata=it.metadata,
             extra=it.extra,
+            name=it.name,
             segment=segment,
             depth=depth,
             home=state.session,

@@ -161,7 +161,7 @@ def _dressed(born: LogState, source: LogState, new: NewSession) -> LogState:
 
 
 def _copy_documents(logs: Logs, source: LogState, born: LogState) -> None:
-    values = values_of(logs, source, list(born.documents))
+    values = values_of(logs, [(source, key) for key in born.documents])
     copies = [
         document_at(value_key(born.tree, born.log, *copy), value)
         for copy, value in zip(born.copies, values, strict=True)
@@ -291,6 +291,6 @@ def _copied(row: LogRow) -> AppendedMessage:
         row.created_us,
         row.body,
         version=row.version,
-        digest=first_digest(row) if row.version > 1 else None,
+        digest=first_digest(row) if row.version > 1 else row.digest,
         data=row.data,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....errors import StoreCorruptError
-from ....rules.tree import Place
+from ....rules.tree import Place, Span
 from ..log_documents import LogKey, LogKind, document_at, entry_of
 from ..state import BegunFork, LogState
 from ..view import LogView
@@ -94,3 +94,9 @@ def quoting_overlays(logs: Logs, view: LogView, places: Sequence[Place]) -> list
 def segments_of(state: LogState) -> range:
     """Return the numbers of the segments that are a session's now."""
     return range(state.retired + 1, len(state.segments) + 1)
+
+
+def whole_segment(state: LogState, number: int) -> Span:
+    """Return all of a segment."""
+    row = state.segments[number - 1]
+    return Span(state.own(number), row.first, row.last)

@@ -21,10 +21,9 @@ from ..record import value_in
 from ..state import LogState
 from ..work import DropDocument, RenewDocument, combined
 from .logs import Decision, Logs, LogSubject, again
+from .shelves import change_document, shelf_states, state_with
 
 T = TypeVar("T")
-
-DOCUMENTS = "documents"
 
 
 class LogDocuments(LogSubject):
@@ -32,46 +31,65 @@ class LogDocuments(LogSubject):
 
     def find(self, owner: str, session: str | None, key: str) -> Document | None:
         """Find a document that has not expired."""
-        found = self._read(owner, session, lambda kept: [key] if key in kept else [])
-        return found[0] if found else None
+
+        def attempt() -> Document | None:
+            if session is None:
+                state = state_with(self._logs, owner, key)
+            else:
+                state = self._logs.current(owner, session)
+            kept, now = state.documents.get(key), self._logs.now()
+            if kept is None or is_expired(kept, now):
+                return None
+            [value] = values_of(self._logs, [(state, key)])
+            return document_of(key, kept, value)
+
+        return again(attempt)
 
     def list_range(
         self, owner: str, session: str | None, asked: KeyRange, values: bool
     ) -> list[Document]:
-        return self._read(owner, session, asked.of, values)
+        """List documents; those of an owner who has many are looked for on all shelves."""
+
+        def attempt() -> list[Document]:
+            states = self._states(owner, session)
+            now = self._logs.now()
+            places = {
+                key: state
+                for state in states
+                for key, kept in state.documents.items()
+                if not is_expired(kept, now)
+            }
+            live = asked.of(places)
+            found = [b""] * len(live)
+            if values:
+                found = values_of(self._logs, [(places[key], key) for key in live])
+            kept = [places[key].documents[key] for key in live]
+            return [document_of(*it) for it in zip(live, kept, found, strict=True)]
+
+        return again(attempt)
+
+    def _states(self, owner: str, session: str | None) -> list[LogState]:
+        if session is None:
+            return shelf_states(self._logs, owner)
+        return [self._logs.current(owner, session)]
 
     def delete_prefix(self, owner: str, session: str | None, prefix: str) -> int:
-        """Delete documents by the beginning of their keys."""
+        """Delete documents by the beginning of their keys; of an owner, shelf by shelf."""
 
         def decide(state: LogState) -> Decision[int]:
             now, keys = self._logs.now(), KeyRange(prefix).of(state.documents)
             lasting = sum(not is_expired(state.documents[key], now) for key in keys)
             return combined([DropDocument(key) for key in keys]), lasting
 
-        _, count = self._change(owner, session, decide)
+        if session is not None:
+            _, count = self._logs.change(owner, session, decide)
+            return count
+        count = 0
+        for state in shelf_states(self._logs, owner):
+            if KeyRange(prefix).of(state.documents):
+                _, some = self._logs.change_log(state.tree, state.log, decide)
+                count += some
         return count
-
-    def _read(
-        self,
-        owner: str,
-        session: str | None,
-        wanted: Callable[[list[str]], list[str]],
-        with_values: bool = True,
-    ) -> list[Document]:
-        def attempt() -> list[Document]:
-            if session is None:
-                state = self._logs.owner_state(owner, DOCUMENTS)
-            else:
-                state = self._logs.current(owner, session)
-            now = self._logs.now()
-            kept = state.documents
-            live = wanted([key for key, it in kept.items() if not is_expired(it, now)])
-            values = [b""] * len(live)
-            if with_values:
-                values = values_of(self._logs, state, live)
-            return [document_of(key, kept[key], it) for key, it in zip(live, values, strict=True)]
-
-        return again(attempt)
 
     def put(self, owner: str, session: str | None, new: DocumentWrite) -> Document:
         assert new.value is not None
@@ -83,7 +101,7 @@ class LogDocuments(LogSubject):
                 self._logs.driver.create_all([LogEntry(owner).stored()])
             return work, None
 
-        state, _ = self._change(owner, session, decide)
+        state, _ = self._change(owner, session, new.key, decide, is_put=True)
         return document_of(new.key, state.documents[new.key], new.value)
 
     def put_all(self, owner: str, session: str, extras: Extras) -> dict[str, int]:
@@ -104,11 +122,11 @@ class LogDocuments(LogSubject):
         def decide(state: LogState) -> Decision[bytes]:
             now = self._logs.now()
             refuse_stale(state, key, expected_version, now)
-            [value] = values_of(self._logs, state, [key])
+            [value] = values_of(self._logs, [(state, key)])
             until = renewed_until(key, state.documents[key].expires_us, now, expires_in_us)
             return RenewDocument(key, until), value
 
-        state, value = self._change(owner, session, decide)
+        state, value = self._change(owner, session, key, decide)
         return document_of(key, state.documents[key], value)
 
     def delete(
@@ -123,26 +141,29 @@ class LogDocuments(LogSubject):
                 return None, False
             return DropDocument(key), not is_expired(kept, now)
 
-        _, was_there = self._change(owner, session, decide)
+        _, was_there = self._change(owner, session, key, decide)
         return was_there
 
     def _change(
         self,
         owner: str,
         session: str | None,
+        key: str,
         decide: Callable[[LogState], Answer[Decision[T]]],
+        *,
+        is_put: bool = False,
     ) -> tuple[LogState, T]:
         if session is None:
-            return self._logs.change_owner(owner, DOCUMENTS, decide)
+            return change_document(self._logs, owner, key, decide, is_put=is_put)
         return self._logs.change(owner, session, decide)
 
 
-def values_of(logs: Logs, state: LogState, keys: Sequence[str]) -> list[bytes]:
-    """Read the values of documents; begin again when one was replaced since."""
-    named = [_value_key(state, key) for key in keys]
+def values_of(logs: Logs, places: Sequence[tuple[LogState, str]]) -> list[bytes]:
+    """Read the values of documents of states; begin again when one was replaced since."""
+    named = [_value_key(state, key) for state, key in places]
     found = logs.driver.get(named) if named else []
     values: list[bytes] = []
-    for key, stored in zip(keys, found, strict=True):
+    for (state, key), stored in zip(places, found, strict=True):
         if stored is None:
             raise StoreCorruptError(f"the value of document {key!r} is missing")
         if state.documents[key].n < 0:

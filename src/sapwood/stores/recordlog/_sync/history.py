@@ -59,7 +59,7 @@ def _find_pins(logs: Logs, view: LogView, *, strict: bool = False) -> list[LogRo
     kept = view.own.documents.get(PINS)
     if kept is None or is_expired(kept, logs.now()):
         return []
-    [value] = values_of(logs, view.own, [PINS])
+    [value] = values_of(logs, [(view.own, PINS)])
     try:
         ids = _pinned_ids(value, view.own.session)
     except StoreCorruptError:
@@ -185,7 +185,7 @@ class _HistoryWindow:
                     continue
                 if not self._has_room(len(row.body)):
                     return
-                self.entries.append(message_of(row, self._view))
+                self.entries.append(message_of(row, self._view, self._query.bodies))
 
     def _page(self) -> int | None:
         """Return how many messages to read at first: one more than there is room for."""
@@ -202,7 +202,8 @@ class _HistoryWindow:
         [overlay] = overlays_of(self._logs, self._view.own, [laid])
         size = len(overlay.summary.encode()) + sum(len(it.body or b"") for it in shown.pinned)
         if self._has_room(size):
-            pinned = [message_of(row, self._view) for row in shown.pinned]
+            bodies = self._query.bodies
+            pinned = [message_of(row, self._view, bodies) for row in shown.pinned]
             self.entries.append(Summary(overlay=overlay, pinned=pinned))
 
     def _has_room(self, size: int) -> bool:

@@ -22,6 +22,7 @@ from ..log_documents import (
     LogEntry,
     entry_key,
     entry_of,
+    first_state,
     key_of,
     owner_log,
     record_key,
@@ -73,7 +74,7 @@ class Logs:
 
     def load_or_begin(self, tree: str, log: str) -> LogState:
         """Load a log; one that is not there yet is empty."""
-        return self.load(tree, log) or LogState(tree=tree, log=log)
+        return self.load(tree, log) or first_state(tree, log)
 
     def owner_state(self, owner: str, what: str) -> LogState:
         """Get the state of a log of an owner's."""

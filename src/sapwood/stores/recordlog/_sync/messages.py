@@ -16,12 +16,14 @@ from ....model import (
     History,
     Leaf,
     Message,
+    MessagePage,
+    Position,
     Read,
     Root,
     UpdatedMessage,
 )
 from ....rules.codec import Packed, decode_body, keeping_extra
-from ....rules.tree import Place, spans_after
+from ....rules.tree import spans_after
 from ...base.append_request import Request
 from ...base.extras import Extras
 from ...base.refusals import (
@@ -45,10 +47,11 @@ from ..work import (
 )
 from .append import LogAppend
 from .data import refuse_other_tip
-from .descendants import quoting_overlays, segments_of
+from .descendants import quoting_overlays
 from .history import read, records_ahead
 from .leftovers import erase_leftovers
-from .logs import Decision, LogSubject
+from .logs import Decision, LogSubject, again
+from .looks import after_marks, ends, find_homes, find_parents, list_messages
 from .rows import FIRST_PAGE, find_places, find_rows, get_place, row_at, rows_at, stream
 
 
@@ -72,6 +75,27 @@ class LogMessages(LogSubject):
             return [found.get(id) for id in ids]
 
         return self._logs.look(owner, session, work)
+
+    def parents(self, owner: str, session: str, ids: Sequence[str]) -> list[str | Root | None]:
+        """Find what messages follow."""
+        return self._logs.look(owner, session, lambda view: find_parents(self._logs, view, ids))
+
+    def homes(self, owner: str, message: str) -> list[str]:
+        """Find the sessions that wrote a message, with a look at each of them."""
+
+        def attempt() -> list[str]:
+            states = self._logs.alive(owner)
+            return self._logs.read_by(states, lambda views: find_homes(self._logs, views, message))
+
+        return sorted(again(attempt))
+
+    def list_page(
+        self, owner: str, session: str, after: Position | None, limit: int
+    ) -> MessagePage:
+        """List what a session sees."""
+        return self._logs.look(
+            owner, session, lambda view: list_messages(self._logs, view, after, limit)
+        )
 
     def update(
         self,
@@ -116,7 +140,14 @@ class LogMessages(LogSubject):
                 return None, Deleted(ids=[], quoting_overlays=[])
             quoting = quoting_overlays(self._logs, view, [row.place for row in doomed])
             spots = [
-                ErasedPlace(to_wire(it.place, state.log), it.n, it.original, it.id) for it in doomed
+                ErasedPlace(
+                    to_wire(it.place, state.log),
+                    it.n,
+                    it.original,
+                    it.id,
+                    version=it.version + 1,
+                )
+                for it in doomed
             ]
             told = Deleted(
                 ids=[row.id for row in doomed],
@@ -152,7 +183,7 @@ class LogMessages(LogSubject):
             place = None
             if isinstance(message, str):
                 place = (get_place(self._logs, view.own, message)).place
-            rows = [row_at(self._logs, view, it) for it in _after_marks(view, place)]
+            rows = [row_at(self._logs, view, it) for it in after_marks(view, place)]
             return [message_of(row, view) for row in rows if row.body is not None]
 
         return self._logs.look(owner, session, work)
@@ -180,7 +211,7 @@ class LogMessages(LogSubject):
         """List the ends of a session's branches."""
 
         def work(view: LogView) -> list[Leaf]:
-            rows = [row_at(self._logs, view, it) for it in _ends(view)]
+            rows = [row_at(self._logs, view, it) for it in ends(view)]
             return [
                 Leaf(
                     id=row.id,
@@ -212,44 +243,3 @@ def _edit(row: LogRow, message: Packed, now: int) -> Edit:
 
 def _edited(row: LogRow, new: Packed) -> LogRow:
     return row._replace(role=new.role, tokens=new.tokens, version=row.version + 1, body=new.body)
-
-
-def _after_marks(view: LogView, place: Place | None) -> list[Place]:
-    """Return the positions that follow a position, or marks that do, in order."""
-    found: list[Place] = []
-    left = _following(view, place)
-    while left:
-        at = left.pop()
-        if view.is_mark(at):
-            left += _following(view, at)
-        else:
-            found.append(at)
-    return sorted(found)
-
-
-def _following(view: LogView, place: Place | None) -> list[Place]:
-    """Return the positions that a session sees right after a position, in order."""
-    own = view.own
-    depth = 1 if place is None else place.depth + 1
-    found = {
-        Place(own.own(number), depth)
-        for number in segments_of(own)
-        if own.segments[number - 1].parent == place
-    }
-    if place is not None and depth <= view.segment(place.segment).last:
-        found.add(Place(place.segment, depth))
-    for span in view.spans(own.fork):
-        at = Place(span.segment, depth)
-        if span.first <= depth <= span.last and view.before(at) == place:
-            found.add(at)
-    return sorted(it for it in found if view.sees(it))
-
-
-def _ends(view: LogView) -> list[Place]:
-    own = view.own
-    numbers = segments_of(own)
-    ends = {Place(own.own(number), own.segments[number - 1].last) for number in numbers}
-    if own.fork is not None:
-        ends.add(own.fork)
-    followed = {own.segments[number - 1].parent for number in numbers}
-    return sorted(ends - followed)

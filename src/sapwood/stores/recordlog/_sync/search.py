@@ -11,14 +11,15 @@ from ....errors import NotFoundError, StoreCorruptError
 from ....model import EntryRef, Hits, Message, Overlay, Search
 from ....rules.query import Query
 from ....rules.text import stored_text
-from ....rules.tree import Place, Span
-from ...base.found import SUMMARY_ROLE, Said, best_hits, matching_text
+from ....rules.tree import Place
+from ...base.found import SUMMARY_ROLE, Said, matching_text
+from ...base.hit_block import HitBlock, order_of
 from ..errors import BehindError
 from ..rows import LogRow, message_of
 from ..state import LogState
 from ..view import LogView
 from ..work import log_of, public
-from .descendants import descendants, segments_of
+from .descendants import descendants, segments_of, whole_segment
 from .history import covers_of, overlays_in
 from .logs import TRIES, LogSubject, again
 from .rows import find_places_in, rows_at_in, rows_in_all
@@ -42,12 +43,13 @@ class LogSearch(LogSubject):
                 states = [self._logs.current(owner, search.session)]
             is_scoped = search.session is not None
             said = self._logs.read_by(states, lambda views: self._said(views, is_scoped))
-            texts = (
-                (it, matching_text(query, it, it.session.profile.title, it.session.profile.tags))
-                for it in said
-            )
-            found = [(it, folded) for it, folded in texts if folded is not None]
-            return best_hits(query, found, search.limit)
+            block = HitBlock("log", owner, search, query)
+            for it in said:
+                profile = it.session.profile
+                folded = matching_text(query, it, profile.title, profile.tags)
+                if folded is not None:
+                    block.take(order_of(it), it, folded)
+            return block.hits()
 
         return again(attempt)
 
@@ -104,12 +106,6 @@ class LogSearch(LogSubject):
                 work.created_us,
                 work.summary,
             )
-
-
-def whole_segment(state: LogState, number: int) -> Span:
-    """Return all of a segment."""
-    row = state.segments[number - 1]
-    return Span(state.own(number), row.first, row.last)
 
 
 def _said_in(row: LogRow, teller: LogState) -> Said[LogState] | None:

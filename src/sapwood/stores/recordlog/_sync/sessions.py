@@ -24,17 +24,18 @@ from ...base.extras import Extras
 from ...base.refusals import refuse_stale_session
 from ..documents import is_expired
 from ..extras import extra_works, refuse_by_extras, refuse_closed, refuse_lost, versions_of
+from ..log_documents import owner_log
 from ..session_record import page_of, record_of
 from ..state import LogState
 from ..view import LogView
 from ..work import Append, AppendedMessage, Clear, MoveTip, Retire, WipeLog, combined, to_wire
 from .creation import create
 from .data import data_rows, refuse_other_tip, stored_data, versions_in
-from .documents import DOCUMENTS
 from .feed import FEED
 from .history import context_at
 from .logs import Decision, LogSubject, again
 from .rows import get_row
+from .shelves import shelf_logs, shelf_states
 from .sweep import end_entry, forget_owner, sweep
 
 
@@ -111,7 +112,7 @@ class LogSessions(LogSubject):
 
         def decide(state: LogState) -> Decision[LogState]:
             refuse_stale_session(session, state.version, expected_version)
-            return Retire(self._logs.now()), state
+            return Retire(self._logs.now(), state.version), state
 
         state, before = self._logs.change(owner, session, decide)
         with suppress(StoreError):
@@ -124,7 +125,7 @@ class LogSessions(LogSubject):
         def decide(state: LogState) -> Decision[None]:
             now = self._logs.now()
             kept = None if mark is None else self._kept(state, mark, now)
-            return kept or Clear(now), None
+            return kept or Clear(now, state.version), None
 
         state, _ = self._logs.change(owner, session, decide)
         cleared = self._record(state)  # before others' changes are seen
@@ -141,22 +142,24 @@ class LogSessions(LogSubject):
         [row] = data_rows(self._logs, view, [at])
         data = stored_data(view, row)
         said = AppendedMessage(mark, MARK_ROLE, 0, now, None, data=data)
-        return Append(now, len(state.segments) + 1, 1, True, None, 0, [said], clears=True)
+        number, version = len(state.segments) + 1, state.version
+        return Append(now, number, 1, True, None, 0, [said], clears=True, version=version)
 
     def erase_owner(self, owner: str) -> None:
         while states := self._logs.alive(owner):
             for state in states:
                 with suppress(NotFoundError):  # another may erase the same owner
                     self.delete(owner, state.session)
-        for what in (DOCUMENTS, FEED):
-            self._wipe(owner, what)
+        # Which shelves there are is kept: what a process that stopped here left is found again.
+        for log in (*shelf_logs(self._logs, owner), owner_log(owner, FEED)):
+            self._wipe(log)
         forget_owner(self._logs, owner)
 
-    def _wipe(self, owner: str, what: str) -> None:
+    def _wipe(self, log: str) -> None:
         def decide(state: LogState) -> Decision[None]:
             return WipeLog() if state.n else None, None
 
-        state, _ = self._logs.change_owner(owner, what, decide)
+        state, _ = self._logs.change_log(log, log, decide)
         if state.n:
             sweep(self._logs, state)
 
@@ -171,7 +174,7 @@ class LogSessions(LogSubject):
     def _count(self, owner: str, views: Sequence[LogView]) -> Statistics:
         states = [view.own for view in views]
         now = self._logs.now()
-        shelves = [self._logs.owner_state(owner, DOCUMENTS), *states]
+        shelves = [*shelf_states(self._logs, owner), *states]
         return Statistics(
             sessions=len(states),
             messages=sum(state.messages for state in states) + _left_behind(views),

@@ -30,10 +30,10 @@ from ..record import Needed, swept, work_of
 from ..state import LogState
 from ..work import AddUsage, Append, Clear, NoteSwept, Retire, WritePage, log_of, number_of
 from .descendants import descendants
-from .documents import DOCUMENTS
 from .feed import FEED, trim
 from .leftovers import tidy_some
 from .logs import Decision, Logs
+from .shelves import shelf_logs
 
 AT_ONCE = 200
 
@@ -167,8 +167,7 @@ def _settle_entry(logs: Logs, entry: LogEntry | None) -> None:
     if entry is None or entry.ended:
         return
     if not entry.session:
-        for what in (DOCUMENTS, FEED):
-            log = owner_log(entry.owner, what)
+        for log in (*shelf_logs(logs, entry.owner), owner_log(entry.owner, FEED)):
             _settle_log(logs, log, log)
         trim(logs, entry.owner)
         return

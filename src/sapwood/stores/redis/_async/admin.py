@@ -6,9 +6,10 @@ from typing import Any
 
 from ...._version import __version__
 from ....errors import MigrationNeededError, SchemaTooNewError, StoreCorruptError, StoreError
-from ....model import Health, Problem
+from ....model import ChangedOwners, Health, Problem
+from ....store.owners import next_owners
 from .context import AsyncRedisWork, TreeState
-from .inspection import Finding, inspect, still_found
+from .inspection import OUT_OF_ORDER, Finding, are_out_of_order, inspect, still_found
 from .listing import trees_of
 from .maintenance import publish, publish_all
 
@@ -87,11 +88,16 @@ class AsyncRedisAdmin(AsyncRedisWork):
         )
         return [it for n, it in enumerate(owners) if parts[2 * n] or parts[2 * n + 1]]
 
+    async def changed_owners(self, after: str, limit: int) -> ChangedOwners:
+        """List owners, one after the other."""
+        return next_owners(await self.owners(), after, limit)
+
     async def check(self) -> list[Problem]:
         """Look for damage; change nothing."""
         problems: list[Problem] = []
         for owner in await self.owners():
             problems += [it.problem for it in await self._check_directory(owner)]
+            problems += await self._check_documents(owner)
             for tree in await trees_of(self._context, owner):
                 _, findings = await inspect(self._context, tree)
                 problems += [it.problem for it in findings]
@@ -103,6 +109,8 @@ class AsyncRedisAdmin(AsyncRedisWork):
             findings = await self._check_directory(owner)
             for finding in findings:
                 await self._context.client.run_all(finding.commands)
+            if await self._check_documents(owner):
+                await self._order_documents(owner)
             for tree in await trees_of(self._context, owner):
                 await self._repair_tree(owner, tree)
                 if findings:
@@ -116,6 +124,21 @@ class AsyncRedisAdmin(AsyncRedisWork):
         if commands:
             state = TreeState(tree, int(loaded.state[b"v"]), int(loaded.state[b"a"]))
             await self._context.apply(owner, state, commands)
+
+    async def _check_documents(self, owner: str) -> list[Problem]:
+        """Look whether the keys of an owner's documents are in order, twice if they are not."""
+        places = [self._context.keys.owner(owner, part) for part in ("k:", "ks:")]
+        for _ in range(2):
+            if not await are_out_of_order(self._context.client, *places):
+                return []
+        return [Problem(kind="documents", where=f"owner {owner!r}", what=OUT_OF_ORDER)]
+
+    async def _order_documents(self, owner: str) -> None:
+        place = self._context.keys.owner(owner)
+        version = await self._context.client.run("HGET", place, "v")
+        command = ("order", self._context.keys.owner(owner, "k:"))
+        known = "" if version is None else version.decode()
+        await self._context.apply_at(place, known, [command], where=place)
 
     async def _check_directory(self, owner: str) -> list[Finding]:
         """Look for sessions that are not listed, and for names that nothing stands behind."""

@@ -234,7 +234,8 @@ def _call(
 def _message_words(it: Packed) -> str:
     """Return what the script has to know of a message beside what is stored."""
     created = "" if it.created_us is None else it.created_us
-    return f"{'' if it.is_ours else '1'} {it.tokens} {created};"
+    digest = "" if it.given_digest is None else it.given_digest.hex()
+    return f"{'' if it.is_ours else '1'} {it.tokens} {created} {digest};"
 
 
 def _appended(
@@ -253,6 +254,7 @@ def _appended(
             parts=it.parts,
             metadata=it.metadata,
             extra=it.extra,
+            name=it.name,
             segment=segment,
             depth=depth,
             home=request.session,

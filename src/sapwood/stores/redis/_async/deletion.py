@@ -40,7 +40,8 @@ async def delete_session(
             raise MovedError
     refuse_stale_session(session, look.row.version, expected_version)
     number, now = look.row.number, await context.now()
-    gone = [context.key(look.tree, it) for it in (f"s:{session}", f"k:{number}", f"u:{number}")]
+    parts = (f"s:{session}", f"k:{number}", f"ks:{number}", f"u:{number}")
+    gone = [context.key(look.tree, it) for it in parts]
     commands = [*await _retire(context, look, now), ("UNLINK", *gone)]
     await context.apply(owner, look, commands, only_frees=True)
     context.directory.forget(owner, session)
@@ -68,7 +69,7 @@ async def clear_session(context: AsyncRedisContext, owner: str, session: str) ->
         ("HSET", context.key(look.tree, "t"), "h", home),
         ("HSET", context.key(look.tree, "m"), home, session),
         context.change(look, changes),
-        *(("HDEL", key, it) for it in dropped),
+        *(("drop", key, it) for it in dropped),
     ]
     await context.apply(owner, look, commands, only_frees=True)
     await clean_up_tree(context, owner, look.tree)
@@ -92,7 +93,7 @@ async def _retire(context: AsyncRedisContext, look: Look, now: int) -> list[Redi
     )
     left = {int(it) for it in segments} | ({row.fork[0]} if row.fork[0] else set())
     return [
-        ("RPUSH", context.key(tree, "f"), f"R {now} {row.id}"),
+        ("RPUSH", context.key(tree, "f"), f"R {now}/{row.version} {row.id}"),
         *(("ZADD", context.key(tree, "z"), it, it) for it in sorted(left)),
         *await release_overlays(context, tree, [member[32:] for member in members]),
         ("UNLINK", context.key(tree, f"o:{row.home}"), context.key(tree, f"v:{row.number}")),

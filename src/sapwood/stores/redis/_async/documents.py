@@ -12,10 +12,14 @@ from ....rules.key_range import KeyRange
 from ...base.extras import DocumentWrite, Extras
 from ...base.refusals import renewed_until
 from ..rows import document_of, encode_document, is_expired
+from ..scripts import range_words
 from .client import RedisCommand
 from .context import AsyncRedisWork, Look
 from .deletion import PINS
 from .extras import refuse_by_extras, refuse_stale, write_extras, written_document
+
+KEYS_IN_A_COMMAND = 1000
+"""A script passes on so many words at most."""
 
 
 class _DocumentSlot(NamedTuple):
@@ -29,55 +33,68 @@ class _DocumentSlot(NamedTuple):
     owner_version: str
 
 
+class _FoundDocuments(NamedTuple):
+    """What a script found: at which time, and whether that is the range which was asked for."""
+
+    now: int
+    documents: dict[str, Document]
+    is_range: bool
+
+
 class AsyncRedisDocuments(AsyncRedisWork):
     """Work on documents; a session of None means the owner's own."""
 
     async def find(self, owner: str, session: str | None, key: str) -> Document | None:
         """Find a document."""
-        now, stored = await self._read(owner, session, key)
-        document = stored.get(key)
-        return None if document is None or is_expired(document, now) else document
+        found = await self._read(owner, session, key)
+        document = found.documents.get(key)
+        return None if document is None or is_expired(document, found.now) else document
 
     async def list_range(
         self, owner: str, session: str | None, asked: KeyRange, values: bool
     ) -> list[Document]:
         """List documents by key."""
-        now, stored = await self._read(owner, session, "")
-        lasting = {key: it for key, it in stored.items() if not is_expired(it, now)}
-        found = [lasting[key] for key in asked.of(lasting)]
-        return found if values else [replace(it, value=b"") for it in found]
+        found = await self._read(owner, session, "", range_words(asked, values=values))
+        if found.is_range:
+            return list(found.documents.values())
+        lasting = {key: it for key, it in found.documents.items() if not is_expired(it, found.now)}
+        listed = [lasting[key] for key in asked.of(lasting)]
+        return listed if values else [replace(it, value=b"") for it in listed]
 
     async def delete_prefix(self, owner: str, session: str | None, prefix: str) -> int:
         """Delete documents by the beginning of their keys."""
-        slot = await self._slot(owner, session, prefix or "any")
-        now, stored = await self._read(owner, session, "")
-        keys = KeyRange(prefix).of(stored)
+        asked, slot = KeyRange(prefix), await self._slot(owner, session, prefix or "any")
+        words = range_words(asked, values=False, expired=True)
+        found = await self._read(owner, session, "", words)
+        keys = asked.of(found.documents)
         if keys:
+            starts = range(0, len(keys), KEYS_IN_A_COMMAND)
+            some = [keys[start : start + KEYS_IN_A_COMMAND] for start in starts]
             name = PINS if PINS in keys else ""
-            await self._apply(owner, name, slot, ("HDEL", slot.key, *keys))
-        return sum(not is_expired(stored[key], now) for key in keys)
+            await self._apply(owner, name, slot, *(("drop", slot.key, *it) for it in some))
+        return sum(not is_expired(found.documents[key], found.now) for key in keys)
 
     async def _read(
-        self, owner: str, session: str | None, key: str
-    ) -> tuple[int, dict[str, Document]]:
+        self, owner: str, session: str | None, key: str, words: Sequence[Any] = ()
+    ) -> _FoundDocuments:
         if session is None:
-            answer = await self._owned(owner, key)
+            answer = await self._owned(owner, key, words)
         else:
             _, answer = await self._context.directory.run_script(
-                owner, session, "session_documents", key
+                owner, session, "session_documents", key, *words
             )
-        pairs: Sequence[Any] = answer[-1]
-        found = {
+        *_, now, pairs, scope = answer
+        documents = {
             name.decode(): document_of(name.decode(), stored)
             for name, stored in zip(pairs[::2], pairs[1::2], strict=True)
             if stored is not None
         }
-        return int(answer[-2]), found
+        return _FoundDocuments(int(now), documents, not scope)
 
-    async def _owned(self, owner: str, key: str) -> Sequence[Any]:
+    async def _owned(self, owner: str, key: str, words: Sequence[Any] = ()) -> Sequence[Any]:
         time = self._context.directory.time()
         answer: Sequence[Any] = await self._context.client.run_script(
-            "owner_documents", [self._context.keys.owner(owner)], time, key
+            "owner_documents", [self._context.keys.owner(owner)], time, key, *words
         )
         return answer
 
@@ -86,11 +103,11 @@ class AsyncRedisDocuments(AsyncRedisWork):
         assert new.value is not None
         key, slot = new.key, await self._slot(owner, session, new.key)
         refuse_stale(key, slot.stored, new.expected_version, slot.now)
-        document = written_document(new, new.value, slot.next_version, slot.now)
+        document = written_document(new, new.value, slot.next_version, slot.now, slot.stored)
         owners = ("SADD", self._context.keys.owners, owner)
         if session is None:
             await self._context.client.run(*owners)
-        await self._apply(owner, key, slot, ("HSET", slot.key, key, encode_document(document)))
+        await self._apply(owner, key, slot, ("put", slot.key, key, encode_document(document)))
         if session is None and not slot.owner_version:
             # Somebody may have erased the owner in between, who had none before.
             await self._context.client.run(*owners)
@@ -115,7 +132,7 @@ class AsyncRedisDocuments(AsyncRedisWork):
         assert slot.stored is not None
         until = renewed_until(key, slot.stored.expires_us, slot.now, expires_in_us)
         renewed = replace(slot.stored, expires_us=until)
-        await self._apply(owner, key, slot, ("HSET", slot.key, key, encode_document(renewed)))
+        await self._apply(owner, key, slot, ("put", slot.key, key, encode_document(renewed)))
         return renewed
 
     async def delete(
@@ -127,12 +144,12 @@ class AsyncRedisDocuments(AsyncRedisWork):
         refuse_stale(key, slot.stored, expected_version, slot.now)
         if stored is None:
             return False
-        await self._apply(owner, key, slot, ("HDEL", slot.key, key))
+        await self._apply(owner, key, slot, ("drop", slot.key, key))
         return not is_expired(stored, slot.now)
 
     async def _slot(self, owner: str, session: str | None, key: str) -> _DocumentSlot:
         if session is None:
-            version, clock, now, (_, stored) = await self._owned(owner, key)
+            version, clock, now, (_, stored), _ = await self._owned(owner, key)
             # It begins with a time, so that versions from before an erasure are not used again.
             next_version = int(version or clock) + 1
             place, look, state = self._context.keys.owner(owner, "k:"), None, version.decode()
@@ -145,15 +162,15 @@ class AsyncRedisDocuments(AsyncRedisWork):
         return _DocumentSlot(place, int(now), document, next_version, look, state)
 
     async def _apply(
-        self, owner: str, key: str, slot: _DocumentSlot, command: RedisCommand
+        self, owner: str, key: str, slot: _DocumentSlot, *changes: RedisCommand
     ) -> None:
         context, look = self._context, slot.look
         if look is not None:
-            commands = [command]
+            commands = list(changes)
             if key == PINS:
                 commands.append(context.change(look, {"c": ""}))
             await context.apply(owner, look, commands, after_appends=True)
             return
         place = context.keys.owner(owner)
         begun = () if slot.owner_version else (("HSET", place, "v", slot.next_version - 1),)
-        await context.apply_at(place, slot.owner_version, [*begun, command], where=place)
+        await context.apply_at(place, slot.owner_version, [*begun, *changes], where=place)

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....model import (
+    ROOT,
     Appended,
     Deleted,
+    Entry,
     Fence,
     Gap,
     History,
     Leaf,
     Message,
+    MessagePage,
     Position,
     Read,
     Root,
@@ -21,16 +24,17 @@ from ....model import (
 from ....rules.codec import Packed, decode_body, keeping_extra
 from ...base.append_request import Request
 from ...base.extras import Extras
-from ...base.refusals import delete_inherited, edit_inherited, no_message
+from ...base.refusals import delete_inherited, edit_inherited, no_message, no_position
 from ..history import history_of, read_arguments
-from ..rows import EntryHead, message_of, name_of, split_entry
+from ..rows import EntryHead, message_of, name_of, split_entry, take_messages
 from ..scripts import place_words
 from .appends import append_planned
-from .client import RedisCommand
+from .client import RedisCommand, ScriptCall
 from .context import AsyncRedisContext, AsyncRedisWork, Look, PlacedMessage
 from .extras import refuse_by_extras, refuse_closed, refuse_lost, write_extras
 from .list_reads import AsyncListReads
 
+_DEEPEST = 9_999_999_999
 GONE = "-"
 """What is kept in place of a deleted message's digest."""
 
@@ -90,7 +94,8 @@ class AsyncRedisMessages(AsyncRedisWork):
         commands: list[RedisCommand] = []
         for place in places.values():
             head, _ = split_entry(place.entry)
-            entry = head._replace(role="", tokens=0).with_body(b"")
+            erased = head._replace(role="", tokens=0, version=head.version + 1)
+            entry = erased.with_body(b"")
             commands += self._replace(look, place, head, entry, GONE)
             at = f"D {place.segment} {place.depth} {look.now} {session}"
             commands.append(("RPUSH", context.key(look.tree, "f"), at))
@@ -121,6 +126,48 @@ class AsyncRedisMessages(AsyncRedisWork):
         """Find messages that a session sees."""
         look = await self._context.directory.look(owner, session, ids)
         return [None if place is None else place.message() for place in look.places]
+
+    async def parents(
+        self, owner: str, session: str, ids: Sequence[str]
+    ) -> list[str | Root | None]:
+        """Find what messages follow."""
+        look = await self._context.directory.look(owner, session, ids)
+        return [None if it is None else it.parent or ROOT for it in look.places]
+
+    async def homes(self, owner: str, message: str) -> list[str]:
+        """Find the sessions that wrote a message, with a look into each tree."""
+        context = self._context
+        found = await context.client.run("HGETALL", context.keys.owner(owner, "d"))
+        sessions: dict[str, list[str]] = {}
+        for name, entry in found.items():
+            session = name.decode()
+            tree = context.directory.remember(owner, session, entry)
+            sessions.setdefault(tree, []).append(session)
+        time = context.directory.time()
+        answers = await context.client.run_scripts(
+            [
+                ScriptCall("homes_with", [context.keys.tree(tree)], [time, message, *names])
+                for tree, names in sessions.items()
+            ]
+        )
+        return sorted(name.decode() for answer in answers for name in answer)
+
+    async def list_page(
+        self, owner: str, session: str, after: Position | None, limit: int
+    ) -> MessagePage:
+        """List what a session sees."""
+        place = ("", 0) if after is None else (after.segment, min(after.depth, _DEEPEST))
+        _, answer = await self._context.directory.run_script(
+            owner, session, "list_messages", *place, limit + 1
+        )
+        if answer[0] == b"none":
+            assert after is not None
+            raise no_position(session, after)
+        found: list[Entry] = []
+        for segment, first, home, stored in answer[1]:
+            take_messages(stored, str(segment), first, name_of(home), found)
+        messages = [it for it in found if isinstance(it, Message)]
+        return MessagePage(messages=messages[:limit], more=len(messages) > limit)
 
     async def read(self, owner: str, session: str, query: Read) -> History:
         """Read a path as it is shown, in one round trip where it was read before."""

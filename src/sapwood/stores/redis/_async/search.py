@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from msgspec.structs import replace
-
 from ....errors import StoreCorruptError
 from ....model import EntryRef, Hits, Position, Search
 from ....rules.query import Query
 from ....rules.text import stored_text
-from ...base.found import SUMMARY_ROLE, Said, best_hits, matching_text
+from ...base.found import SUMMARY_ROLE, Said, matching_text
+from ...base.hit_block import HitBlock, order_of
 from ..rows import RedisSessionRow, overlay_of, split_entry
 from .context import AsyncRedisWork
 from .inspection import LoadedTree, entries_of, load_tree
 from .listing import trees_of
-
-MOST_LOOKED_AT = 1_000_000
-"""How many messages a search looks at; where there are more, it says that there is more."""
 
 
 class AsyncRedisSearch(AsyncRedisWork):
@@ -25,20 +21,17 @@ class AsyncRedisSearch(AsyncRedisWork):
 
     async def search(self, owner: str, search: Search, query: Query) -> Hits:
         """Find what matches, the best first; of equals, the newest."""
-        found: list[tuple[Said[RedisSessionRow], str]] = []
-        looked_at = 0
-        async for said in self._said(owner, search.session):
-            looked_at += 1
-            if looked_at > MOST_LOOKED_AT:
-                break
+        block = HitBlock("redis", owner, search, query)
+        async for tree, said in self._said(owner, search.session):
             profile = said.session.profile
             folded = matching_text(query, said, profile.title, profile.tags)
             if folded is not None:
-                found.append((said, folded))
-        hits = best_hits(query, found, search.limit)
-        return replace(hits, more=hits.more or looked_at > MOST_LOOKED_AT)
+                block.take(order_of(said, tree), said, folded)
+        return block.hits()
 
-    async def _said(self, owner: str, session: str | None) -> AsyncIterator[Said[RedisSessionRow]]:
+    async def _said(
+        self, owner: str, session: str | None
+    ) -> AsyncIterator[tuple[str, Said[RedisSessionRow]]]:
         only, trees = None, list[str]()
         if session is None:
             trees = await trees_of(self._context, owner)
@@ -48,9 +41,9 @@ class AsyncRedisSearch(AsyncRedisWork):
         for name in trees:
             tree = await load_tree(self._context, name)
             async for said in self._messages(tree, only):
-                yield said
+                yield name, said
             async for said in self._summaries(tree, only):
-                yield said
+                yield name, said
 
     async def _messages(
         self, tree: LoadedTree, only: RedisSessionRow | None

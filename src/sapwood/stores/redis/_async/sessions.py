@@ -126,8 +126,9 @@ class AsyncRedisSessions(AsyncRedisWork):
         if expected_tip is not None:
             refuse_stale_tip(look.row.tip_id, expected_tip)
         changes = self._moved(look, session, ids) | {"ver": look.row.version + 1}
-        is_guarded, command = expected_tip is not None, context.change(look, changes)
-        await context.apply(owner, look, [command], after_appends=True, at_tip=is_guarded)
+        told = context.tell(look.tree, session, look.row.version + 1, look.now)
+        is_guarded, commands = expected_tip is not None, [context.change(look, changes), told]
+        await context.apply(owner, look, commands, after_appends=True, at_tip=is_guarded)
         return await context.record(owner, look.row.changed(changes))
 
     def _moved(self, look: Look, session: str, ids: Sequence[str]) -> dict[str, Any]:
@@ -196,7 +197,7 @@ async def create_detached_fork(
     commands = [
         ("UNLINK", context.key(tree, COPY_PROGRESS)),
         begin_tree(context, tree, owner, clock),
-        *add_session(context, tree, new.id, fields),
+        *add_session(context, tree, new.id, fields, look.now),
         *copy.segment(look.now),
         # These come before all that this tree will number.
         *(

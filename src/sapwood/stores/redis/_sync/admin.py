@@ -8,9 +8,10 @@ from typing import Any
 
 from ...._version import __version__
 from ....errors import MigrationNeededError, SchemaTooNewError, StoreCorruptError, StoreError
-from ....model import Health, Problem
+from ....model import ChangedOwners, Health, Problem
+from ....store.owners import next_owners
 from .context import RedisWork, TreeState
-from .inspection import Finding, inspect, still_found
+from .inspection import OUT_OF_ORDER, Finding, are_out_of_order, inspect, still_found
 from .listing import trees_of
 from .maintenance import publish, publish_all
 
@@ -89,11 +90,16 @@ class RedisAdmin(RedisWork):
         )
         return [it for n, it in enumerate(owners) if parts[2 * n] or parts[2 * n + 1]]
 
+    def changed_owners(self, after: str, limit: int) -> ChangedOwners:
+        """List owners, one after the other."""
+        return next_owners(self.owners(), after, limit)
+
     def check(self) -> list[Problem]:
         """Look for damage; change nothing."""
         problems: list[Problem] = []
         for owner in self.owners():
             problems += [it.problem for it in self._check_directory(owner)]
+            problems += self._check_documents(owner)
             for tree in trees_of(self._context, owner):
                 _, findings = inspect(self._context, tree)
                 problems += [it.problem for it in findings]
@@ -105,6 +111,8 @@ class RedisAdmin(RedisWork):
             findings = self._check_directory(owner)
             for finding in findings:
                 self._context.client.run_all(finding.commands)
+            if self._check_documents(owner):
+                self._order_documents(owner)
             for tree in trees_of(self._context, owner):
                 self._repair_tree(owner, tree)
                 if findings:
@@ -118,6 +126,21 @@ class RedisAdmin(RedisWork):
         if commands:
             state = TreeState(tree, int(loaded.state[b"v"]), int(loaded.state[b"a"]))
             self._context.apply(owner, state, commands)
+
+    def _check_documents(self, owner: str) -> list[Problem]:
+        """Look whether the keys of an owner's documents are in order, twice if they are not."""
+        places = [self._context.keys.owner(owner, part) for part in ("k:", "ks:")]
+        for _ in range(2):
+            if not are_out_of_order(self._context.client, *places):
+                return []
+        return [Problem(kind="documents", where=f"owner {owner!r}", what=OUT_OF_ORDER)]
+
+    def _order_documents(self, owner: str) -> None:
+        place = self._context.keys.owner(owner)
+        version = self._context.client.run("HGET", place, "v")
+        command = ("order", self._context.keys.owner(owner, "k:"))
+        known = "" if version is None else version.decode()
+        self._context.apply_at(place, known, [command], where=place)
 
     def _check_directory(self, owner: str) -> list[Finding]:
         """Look for sessions that are not listed, and for names that nothing stands behind."""

@@ -40,7 +40,10 @@ class PlacedMessage(NamedTuple):
     parent: str
     """The id of the message before it; empty at the root."""
     edit: bytes | None
-    """What is kept of its latest edit: the tree's version, the change of tokens, the digest."""
+    """What is kept of its latest edit: the tree's version, the change of tokens, the digest.
+
+    Of one that was not edited, 0, 0 and the digest, if that was given or it is a copy.
+    """
 
     def message(self) -> Message | None:
         """Return the message; None when it was deleted."""
@@ -211,6 +214,10 @@ class RedisContext:
         """Return the command that changes a session's record, by default of the one looked at."""
         key = self.key(look.tree, f"s:{session or look.row.id}")
         return ("HSET", key, *flat_pairs(changes))
+
+    def tell(self, tree: str, session: str, version: int, now: int) -> RedisCommand:
+        """Return the command that tells the feed of a session's record, made or changed."""
+        return ("RPUSH", self.key(tree, "f"), f"C {now}/{version} {session}")
 
     def forget_context_sums(self, look: Look) -> list[RedisCommand]:
         """Return the commands after which the sums of all sessions are worked out anew."""

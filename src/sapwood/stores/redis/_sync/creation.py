@@ -45,9 +45,10 @@ def create_empty(context: RedisContext, owner: str, new: NewSession) -> RedisSes
     fields = fields_of(context, new, None)
     claim, clock = context.directory.claim(owner, new.id, tree, new.created_us)
     fields = with_numbers(claim, fields, 1)
+    now = clock if context.clock is None else context.clock()
     commands = [
         begin_tree(context, tree, owner, clock),
-        *add_session(context, tree, new.id, fields),
+        *add_session(context, tree, new.id, fields, now),
     ]
     make(context, tree, claim, commands)
     return note_creation(context, owner, new.id, claim, fields)
@@ -82,7 +83,7 @@ def create_fork(
     version = max(look.version, clock) + 1
     commands: list[RedisCommand] = [
         ("HSET", key(look.tree, "t"), "h", look.homes + 1, "v", version - 1),
-        *add_session(context, look.tree, new.id, fields),
+        *add_session(context, look.tree, new.id, fields, look.now),
         *(("ZADD", key(look.tree, f"v:{number}"), 0, member) for member in overlays),
         *(("HINCRBY", key(look.tree, "wr"), member[32:], 1) for member in overlays),
         *put_documents(context, look.tree, number, documents, version),
@@ -176,12 +177,13 @@ def begin_tree(context: RedisContext, tree: str, owner: str, version: int) -> Re
 
 
 def add_session(
-    context: RedisContext, tree: str, session: str, fields: dict[str, Any]
+    context: RedisContext, tree: str, session: str, fields: dict[str, Any], now: int
 ) -> list[RedisCommand]:
-    """Return the commands that add a session to a tree."""
+    """Return the commands that add a session to a tree, and tell of it."""
     return [
         ("HSET", context.key(tree, "m"), fields["h"], session),
         ("HSET", context.key(tree, f"s:{session}"), *flat_pairs(fields)),
+        context.tell(tree, session, fields["ver"], now),
     ]
 
 
@@ -199,7 +201,7 @@ def put_documents(
     key = context.key(tree, f"k:{number}")
     found = [document_of(name.decode(), stored) for name, stored in documents.items()]
     copies = [replace(it, version=version) for it in found if it.inherit and it.expires_us is None]
-    return [("HSET", key, it.key, encode_document(it)) for it in copies]
+    return [("put", key, it.key, encode_document(it)) for it in copies]
 
 
 def make(

@@ -42,7 +42,8 @@ def delete_session(
             raise MovedError
     refuse_stale_session(session, look.row.version, expected_version)
     number, now = look.row.number, context.now()
-    gone = [context.key(look.tree, it) for it in (f"s:{session}", f"k:{number}", f"u:{number}")]
+    parts = (f"s:{session}", f"k:{number}", f"ks:{number}", f"u:{number}")
+    gone = [context.key(look.tree, it) for it in parts]
     commands = [*_retire(context, look, now), ("UNLINK", *gone)]
     context.apply(owner, look, commands, only_frees=True)
     context.directory.forget(owner, session)
@@ -70,7 +71,7 @@ def clear_session(context: RedisContext, owner: str, session: str) -> RedisSessi
         ("HSET", context.key(look.tree, "t"), "h", home),
         ("HSET", context.key(look.tree, "m"), home, session),
         context.change(look, changes),
-        *(("HDEL", key, it) for it in dropped),
+        *(("drop", key, it) for it in dropped),
     ]
     context.apply(owner, look, commands, only_frees=True)
     clean_up_tree(context, owner, look.tree)
@@ -94,7 +95,7 @@ def _retire(context: RedisContext, look: Look, now: int) -> list[RedisCommand]:
     )
     left = {int(it) for it in segments} | ({row.fork[0]} if row.fork[0] else set())
     return [
-        ("RPUSH", context.key(tree, "f"), f"R {now} {row.id}"),
+        ("RPUSH", context.key(tree, "f"), f"R {now}/{row.version} {row.id}"),
         *(("ZADD", context.key(tree, "z"), it, it) for it in sorted(left)),
         *release_overlays(context, tree, [member[32:] for member in members]),
         ("UNLINK", context.key(tree, f"o:{row.home}"), context.key(tree, f"v:{row.number}")),

@@ -119,26 +119,32 @@ def write_extras(
     changes: dict[str, Any] = {}
     for new in extras.documents:
         if new.value is not None:
-            document = written_document(new, new.value, version, look.now)
-            commands.append(("HSET", key, new.key, encode_document(document)))
+            replaced = stored.get(new.key)
+            document = written_document(new, new.value, version, look.now, replaced)
+            commands.append(("put", key, new.key, encode_document(document)))
         elif new.key in stored:
-            commands.append(("HDEL", key, new.key))
+            commands.append(("drop", key, new.key))
         if new.key == PINS:
             changes["c"] = ""
     if extras.patch is not None:
         changes |= {**patched_fields(look.row, extras.patch), "ver": look.row.version + 1}
+        commands.append(context.tell(look.tree, look.row.id, look.row.version + 1, look.now))
     if changes:
         commands.append(context.change(look, changes))
     return ExtraWrites(commands, changes, written_versions(extras, version))
 
 
-def written_document(new: DocumentWrite, value: bytes, version: int, now: int) -> Document:
-    """Return a document as it is put."""
+def written_document(
+    new: DocumentWrite, value: bytes, version: int, now: int, replaced: Document | None
+) -> Document:
+    """Return a document as it is put, maybe in place of another; one that expired is not there."""
+    is_first = replaced is None or is_expired(replaced, now)
     return Document(
         key=new.key,
         value=value,
         version=version,
         updated_us=now,
+        created_us=now if replaced is None or is_first else replaced.created_us,
         expires_us=None if new.expires_in_us is None else now + new.expires_in_us,
         inherit=new.inherit,
     )

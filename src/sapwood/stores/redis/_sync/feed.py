@@ -4,18 +4,19 @@
 
 from __future__ import annotations
 
-from ....model import Change, ChangeKind, Changes
+from ....model import Change, ChangeKind, Changes, Position
+from ...base.feed_age import KEPT_AT_LEAST_US, KEPT_AT_MOST_US
 from ...base.refusals import bad_feed_cursor, cursor_ahead, feed_trimmed
 from ..rows import SEP
 from .context import RedisContext, RedisWork
 from .maintenance import publish_all
 
-KEPT_AT_LEAST_US = 86_400_000_000
 _KINDS = {
     "A": ChangeKind.APPEND,
     "U": ChangeKind.UPDATE,
     "D": ChangeKind.DELETE,
     "R": ChangeKind.RETIRE,
+    "C": ChangeKind.RECORD,
 }
 
 
@@ -33,6 +34,16 @@ class RedisFeed(RedisWork):
             cursor=str(cursor) if cursor else after,
             more=cursor < end,
         )
+
+    def newest(self, owner: str) -> str:
+        """Return the cursor behind all that is there, which is published first."""
+        publish_all(self._context, owner)
+        _, end, _ = self._read(owner, "", 0, 0)
+        return str(end) if end else ""
+
+    def forget(self, owner: str, reader: str) -> bool:
+        """Let a reader hold nothing back any more."""
+        return bool(self._context.client.run("HDEL", self._context.keys.owner(owner, "r"), reader))
 
     def register(self, owner: str, reader: str, after: str) -> None:
         """Keep what follows a cursor from being trimmed."""
@@ -52,9 +63,10 @@ class RedisFeed(RedisWork):
 
 
 def trim_feed(context: RedisContext, owner: str) -> None:
-    """Remove what every registered reader has seen and is old enough."""
-    until = context.now() - KEPT_AT_LEAST_US
-    while context.client.run_script("trim_feed", [context.keys.owner(owner)], until):
+    """Remove what every registered reader has seen and is old enough, and readers that are lost."""
+    now, key = context.now(), [context.keys.owner(owner)]
+    ages = (now - KEPT_AT_LEAST_US, now - KEPT_AT_MOST_US)
+    while context.client.run_script("trim_feed", key, *ages):
         continue
 
 
@@ -67,11 +79,15 @@ def _read_cursor(after: str) -> int:
 
 
 def _change(line: bytes) -> Change:
-    kind, session, message, depth, at = line.decode().split(SEP)
+    kind, session, message, depth, *more, at = line.decode().split(SEP)
+    # What was published before has no more than that.
+    segment, tree, version = more or ("", "", 0)
     return Change(
         kind=_KINDS[kind],
         session=session,
         message=message or None,
-        depth=int(depth) if depth else None,
+        tree=tree,
+        position=Position(segment, int(depth)) if depth else None,
+        version=int(version),
         at_us=int(at),
     )

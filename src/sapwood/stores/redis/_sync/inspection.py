@@ -12,11 +12,12 @@ from ....model import Problem
 from ....rules.codec import decode_body
 from ....rules.tree import Place, extend_lineage, is_on_path, place_before
 from ..rows import EntryHead, OverlayRange, RedisSessionRow, range_of, split_entry
-from .client import RedisCommand
+from .client import RedisClient, RedisCommand
 from .context import RedisContext
 
 ENTRIES_AT_ONCE = 500
 MOST_LOOKS = 50
+OUT_OF_ORDER = "the keys of its documents are not in order"
 
 
 class LoadedSegment(NamedTuple):
@@ -242,6 +243,9 @@ class TreeInspection:
             if int(row[name]) != right:
                 what = f"it counts {row[name]} {kind}, not {right}"
                 self._add(kind, where, what, ("HSET", key, name, right))
+        documents = self._key(f"k:{row.number}")
+        if are_out_of_order(client, documents, self._key(f"ks:{row.number}")):
+            self._add("documents", where, OUT_OF_ORDER, ("order", documents))
         if row["c"]:
             args = (row.id, self._context.directory.time(), "1")
             answer = client.run_script("context_tokens", [self._key("t")], *args)
@@ -259,6 +263,13 @@ class TreeInspection:
                 command = ("HSET", self._key("wr"), number, count)
                 where = f"overlay {self._tree.overlays[number].id!r}"
                 self._add("overlay", where, f"it is in force for {count} sessions", command)
+
+
+def are_out_of_order(client: RedisClient, documents: str, order: str) -> bool:
+    """Whether the keys of documents that are in order are not those of the documents."""
+    keys, ordered = client.run_all([("HKEYS", documents), ("ZRANGE", order, 0, -1)])
+    # Where there is no order yet, the next change makes it.
+    return bool(ordered) and sorted(keys) != ordered
 
 
 def still_found(before: Sequence[Finding], again: Sequence[Finding]) -> list[Finding]:

@@ -4,8 +4,9 @@
 -- ARGV: what all share (how many callers, time, time to live, how long a mark holds); for each
 -- caller, what is asked (number of messages, session, until when the tree is marked, which key has
 -- the owner's marks, state of the tree when it was planned, words for the parent and for the expected
--- tip, and of each message: whether others may have used its id, tokens, time); then the messages,
--- as they are stored from the role on. Lua reads all of a text that it makes: bodies are joined once.
+-- tip, and of each message: whether others may have used its id, tokens, time, and the digest that
+-- was given for it); then the messages, as they are stored from the role on. Lua reads all of a text
+-- that it makes: bodies are joined once.
 -- After the messages of a caller who is alone may follow what comes along with them.
 local CALLER_WORDS = '^' .. string.rep('([^\31]*)\31', 9) .. '()'
 local MOST_WORDS = 1000 -- of one command
@@ -67,9 +68,10 @@ end
 
 local function messages_of(at, of)
   local out = {}
-  for foreign, tokens, created in string.gmatch(of, '(1?) (%d+) (%d*);') do
+  for foreign, tokens, created, digest in string.gmatch(of, '(1?) (%d+) (%d*) (%x*);') do
     local id = string.match(ARGV[at], '^[^\31]*\31([^\n]*)\n')
-    out[#out + 1] = {id = id, is_foreign = foreign == '1', tokens = tokens, created = created}
+    out[#out + 1] = {id = id, is_foreign = foreign == '1', tokens = tokens, created = created,
+      digest = digest}
     at = at + 1
   end
   return out
@@ -107,6 +109,14 @@ end
 local function document_at(key, name)
   local version, expires = string.match(call('HGET', key, name) or '', '^(%d+) %d+ (%d*)')
   return version, not version or (expires ~= '' and tonumber(expires) <= tonumber(now))
+end
+
+-- When the document was first put that one replaces, as it is written; an expired one is not there.
+local function created_before(key, name)
+  local updated, expires, rest = string.match(call('HGET', key, name) or '', '^%d+ (%d+) (%d*)([^\n]*)')
+  if not updated or (expires ~= '' and tonumber(expires) <= tonumber(now)) then return '' end
+  local created = string.match(rest, '^ (%d+)') or updated
+  return created == now and '' or ' ' .. created
 end
 
 -- The JSON of what `p` has: texts, whole numbers, lists. Lua cannot tell more apart: that fails.
@@ -149,7 +159,7 @@ local function can_come(along, row, version)
 end
 
 -- Write what comes along; gives the versions that the record and the documents have then.
-local function write_along(along, row, tree, version)
+local function write_along(along, row, session, tree, version)
   if not along.writes then return version, '0' end
   if along.is_patch then
     version = whole(version + 1)
@@ -157,16 +167,17 @@ local function write_along(along, row, tree, version)
     for name, value in pairs(along.fields) do call('HSET', row.key, name, value) end
     -- Where attributes were called data, they are replaced, too.
     if along.fields.attributes then call('HDEL', row.key, 'data') end
+    call('RPUSH', stem .. 'f', 'C ' .. now .. '/' .. version .. ' ' .. session)
   end
   local written = text(call('HINCRBY', tree, 'v', 1))
   for _, it in ipairs(along.documents) do
     local expires, own = string.match(it.how, '^(%d*)(.*)$')
     if expires ~= '' then expires = text(tonumber(now) + tonumber(expires)) end
     if it.how == 'd' then
-      call('HDEL', along.key, it.name)
+      drop_documents(along.key, it.name)
     else
-      local head = written .. ' ' .. now .. ' ' .. expires .. own
-      call('HSET', along.key, it.name, head .. '\n' .. it.value)
+      local head = written .. ' ' .. now .. ' ' .. expires .. created_before(along.key, it.name) .. own
+      put_document(along.key, it.name, head .. '\n' .. it.value)
     end
   end
   return version, written
@@ -229,6 +240,9 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
     if not is_sole then
       places[2 * i - 1], places[2 * i] = message.id, target .. ' ' .. whole(depth + i)
     end
+    if message.digest ~= '' then
+      call('HSET', stem .. 'e:' .. target, whole(depth + i), '0 0 ' .. message.digest)
+    end
   end
   send('RPUSH', stem .. 'b:' .. target, entries)
   send('HSET', row.ids, places)
@@ -259,7 +273,7 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
   local answer = 'ok\31' .. target .. '\31' .. first .. '\31' .. now .. '\31' .. context .. '\31'
     .. deadline .. '\31'
   if not along then return answer .. f[10] .. '\31' .. f[11] end
-  local version, written = write_along(along, row, tree, f[10])
+  local version, written = write_along(along, row, session, tree, f[10])
   return answer .. version .. '\31' .. f[11] .. '\31' .. written
 end
 

@@ -1,5 +1,7 @@
 -- Carry out commands if nothing has changed since the look: version; appends of the tree, or '*', or a
 -- session and its tip; token, deadline, then each command with the number of its words before it.
+-- Three are our own: documents have their keys in order beside them.
+local OWN = {put = put_document, drop = drop_documents, order = order_keys}
 local KEPT = 256 -- bytes of tokens: while an answer is lost, others may go on
 local t = call('HMGET', KEYS[1], 'v', 'a', 'last')
 local done = ' ' .. (t[3] or '') .. ' '
@@ -15,7 +17,8 @@ if ARGV[4] ~= '' and tonumber(server_time()) > tonumber(ARGV[4]) then return 'la
 local at = 5
 while at <= #ARGV do
   local count = tonumber(ARGV[at])
-  call(unpack(ARGV, at + 1, at + count))
+  local own = OWN[ARGV[at + 1]]
+  if own then own(unpack(ARGV, at + 2, at + count)) else call(unpack(ARGV, at + 1, at + count)) end
   at = at + count + 1
 end
 call('HINCRBY', KEYS[1], 'v', 1)

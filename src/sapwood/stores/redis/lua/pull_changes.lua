@@ -1,5 +1,6 @@
 -- What a tree has to publish: its changes that are not in the owner's feed yet, and when its
 -- sessions were active and when they expire. ARGV: how many changes at most.
+local tree = string.match(KEYS[1], '{(.-)}')
 local state = call('HMGET', KEYS[1], 'v', 'a', 'fb')
 if not state[1] then return {'none'} end
 local seq = tonumber(state[3] or '0')
@@ -9,17 +10,20 @@ local function name_of(home)
   if names[home] == nil then names[home] = call('HGET', stem .. 'm', home) end
   return names[home]
 end
-local function add(kind, session, message, depth, at)
+local function add(kind, session, message, depth, s, version, at)
   changes[#changes + 1] = text(seq)
-  changes[#changes + 1] = table.concat({kind, session, message, depth, at}, '\31')
+  changes[#changes + 1] =
+    table.concat({kind, session, message, depth, s, tree, version, at}, '\31')
 end
 local log = call('LRANGE', stem .. 'f', 0, tonumber(ARGV[1]) - 1)
 for _, line in ipairs(log) do
   seq = seq + 1
   local kind, rest = string.match(line, '^(%a) (.*)$')
-  if kind == 'R' then
-    local at, session = string.match(rest, '^(%d+) (.*)$')
-    add('R', session, '', '', at)
+  if kind == 'R' or kind == 'C' then
+    -- Of a record; of one that was retired before this was kept, the version is not known.
+    local at, version, session = string.match(rest, '^(%d+)/(%d+) (.*)$')
+    if not at then at, session = string.match(rest, '^(%d+) (.*)$') end
+    add(kind, session, '', '', '', version or '0', at)
   elseif kind == 'A' then
     local s, first, count, at = string.match(rest, '^(%d+) (%d+) (%d+) (%d+)$')
     s, first = tonumber(s), tonumber(first)
@@ -28,8 +32,8 @@ for _, line in ipairs(log) do
     if known then
       local from = first - above(s) - 1
       for i, e in ipairs(call('LRANGE', stem .. 'b:' .. s, from, from + tonumber(count) - 1)) do
-        local _, _, _, _, _, id = fields_of(e)
-        add('A', known, id, first + i - 1, at)
+        local _, version, _, _, _, id = fields_of(e)
+        add('A', known, id, first + i - 1, s, version, at)
       end
     end
   else
@@ -37,7 +41,8 @@ for _, line in ipairs(log) do
     s, d = tonumber(s), tonumber(d)
     if call('HEXISTS', stem .. 'g', s) == 1 and d <= above(s) + call('LLEN', stem .. 'b:' .. s) then
       local session = name_of(segment(s).home) or (kind == 'D' and actor)
-      if session then add(kind, session, id_at(s, d), d, at) end
+      local _, version, _, _, _, id = fields_of(entry(s, d))
+      if session then add(kind, session, id, d, s, version, at) end
     end
   end
 end

@@ -1,5 +1,6 @@
 -- Read a path as it is shown, within limits, from one snapshot.
--- ARGV: session, time, words for the leaf, overlays, after, before, limit, most bytes, backwards.
+-- ARGV: session, time, words for the leaf, overlays, after, before, limit, most bytes, backwards,
+-- whether only the sizes of bodies are wanted.
 local now = ARGV[2] ~= '' and ARGV[2] or server_time()
 local row = row_of(ARGV[1], now)
 if not row then return {'gone'} end
@@ -35,6 +36,19 @@ end
 
 local function body_size(e) return #e - string.find(e, '\n', 1, true) end
 
+-- An entry as it is given: its body's size in place of the body, where only that is wanted.
+local only_sizes = ARGV[11] == '1'
+local function given(e)
+  if not only_sizes or not is_live(e) then return e end
+  return string.sub(e, 1, string.find(e, '\n', 1, true)) .. body_size(e)
+end
+local function all_given(entries)
+  if only_sizes then
+    for i = 1, #entries do entries[i] = given(entries[i]) end
+  end
+  return entries
+end
+
 local out, is_corrupt, pins = {}, false, nil
 -- Whether some of it was deleted: a client that reads the list itself would have too little.
 local has_gaps = false
@@ -69,7 +83,7 @@ local function take_some(s, first, last)
     refuse_missing(s, hi, got[hi])
     local entries = {}
     for d = lo, hi do entries[#entries + 1] = got[d] end
-    out[#out + 1] = {0, s, lo, named(s), entries}
+    out[#out + 1] = {0, s, lo, named(s), all_given(entries)}
   end
   return is_full
 end
@@ -84,7 +98,7 @@ local function take_span(s, first, last)
     error({err = 'SWCORRUPT segment ' .. s .. ' is shorter than it should be'})
   end
   refuse_missing(s, last, entries[#entries])
-  out[#out + 1] = {0, s, first, named(s), entries}
+  out[#out + 1] = {0, s, first, named(s), all_given(entries)}
   return false
 end
 
@@ -100,7 +114,9 @@ local function take_overlay(o)
   for _, pin in ipairs(under) do bytes = bytes + body_size(pin[3]) end
   if not admit(bytes) then return true end
   local shown = {}
-  for _, pin in ipairs(under) do shown[#shown + 1] = {pin[1], pin[2], named(pin[1]), pin[3]} end
+  for _, pin in ipairs(under) do
+    shown[#shown + 1] = {pin[1], pin[2], named(pin[1]), given(pin[3])}
+  end
   out[#out + 1] = {1, call('HGET', stem .. 'w', o.number), stored, shown}
   return false
 end

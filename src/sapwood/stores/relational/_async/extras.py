@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ....model import Fence, Root
 from ...base.extras import Extras
 from ...base.refusals import refuse_stale_session, session_closed
-from ..rows import SessionRow
+from ..rows import SessionRow, Touches
 from .data import refuse_other_tip
 from .documents import AsyncRelationalDocuments, refuse_lost
 from .lookup import get_session
@@ -22,9 +22,10 @@ async def get_open_session(
     owner: str,
     session: str,
     fences: Sequence[Fence],
+    touches: Touches = Touches.NOTHING,
 ) -> SessionRow:
     """Return a session's row, locked, or raise: also when a fence is lost, or it is closed."""
-    row = await get_session(dialect, owner, session)
+    row = await get_session(dialect, owner, session, touches)
     await refuse_lost(dialect, row, fences)
     refuse_closed(row)
     return row

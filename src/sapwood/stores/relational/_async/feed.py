@@ -14,7 +14,7 @@ from ..statements import SubjectStatements, T
 if TYPE_CHECKING:
     from .dialect import AsyncDialect
 
-NO_BOUND = 2**62
+NO_BOUND: FeedCursor = (2**62, 2**62)
 
 
 class AsyncFeedStatements(SubjectStatements[T]):
@@ -28,7 +28,7 @@ class AsyncFeedStatements(SubjectStatements[T]):
 
     @abstractmethod
     async def after(
-        self, owner: int | None, cursor: FeedCursor, most: int, bound: int
+        self, owner: int | None, cursor: FeedCursor, most: int, bound: FeedCursor
     ) -> Iterable[tuple[FeedCursor, Change | None]]:
         """Return what follows a cursor, each change with the cursor after it.
 
@@ -36,13 +36,21 @@ class AsyncFeedStatements(SubjectStatements[T]):
         through, no further than to so many changes.
         """
 
-    @abstractmethod
     async def has_more(self, owner: int | None, cursor: FeedCursor) -> bool:
         """Whether there is more after what `after` gave, for another call."""
+        return False
+
+    @abstractmethod
+    async def newest(self, owner: int) -> FeedCursor:
+        """Return the cursor behind all that `after` would give, or gave before it was trimmed."""
 
     @abstractmethod
     async def put_reader(self, owner: int, reader: str, cursor: FeedCursor) -> None:
         """Keep how far a reader is."""
+
+    @abstractmethod
+    async def drop_reader(self, owner: int, reader: str) -> bool:
+        """Forget a reader; return whether there was one."""
 
 
 class AsyncRelationalFeed:
@@ -52,8 +60,10 @@ class AsyncRelationalFeed:
         self._lookup = dialect.lookup
         self._statements = dialect.feed
 
-    async def changes(self, owner: str, after: str, limit: int, bound: int = NO_BOUND) -> Changes:
-        """Read a page, up to a number below which all is committed, where a store needs one."""
+    async def changes(
+        self, owner: str, after: str, limit: int, bound: FeedCursor = NO_BOUND
+    ) -> Changes:
+        """Read a page, up to numbers below which all is committed, where a store needs them."""
         cursor = read_feed_cursor(after, self._statements.beginning)
         number = await self._lookup.find_owner(owner)
         await self._refuse_lost(number, cursor)
@@ -67,6 +77,19 @@ class AsyncRelationalFeed:
                 found.append(change)
         more = await self._statements.has_more(number, cursor)
         return Changes(changes=found, cursor=feed_cursor_text(cursor), more=more)
+
+    async def newest(self, owner: str) -> str:
+        """Return the newest cursor."""
+        number = await self._lookup.find_owner(owner)
+        cursor = self._statements.beginning
+        if number is not None:
+            cursor = await self._statements.newest(number)
+        return feed_cursor_text(cursor)
+
+    async def forget(self, owner: str, reader: str) -> bool:
+        """Let a reader hold nothing back any more."""
+        number = await self._lookup.find_owner(owner)
+        return number is not None and await self._statements.drop_reader(number, reader)
 
     async def register(self, owner: str, reader: str, after: str) -> None:
         """Keep what follows a cursor from being trimmed."""

@@ -6,15 +6,12 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ....errors import StoreCorruptError
 from ....model import (
     Appended,
     ChangeKind,
     Deleted,
     Fence,
-    Gap,
     History,
-    Leaf,
     Message,
     Read,
     Root,
@@ -24,17 +21,10 @@ from ....rules.codec import Packed
 from ....rules.tree import Span
 from ...base.append_request import Request
 from ...base.extras import Extras
-from ...base.refusals import (
-    delete_inherited,
-    edit_inherited,
-    no_message,
-)
+from ...base.refusals import delete_inherited, edit_inherited, no_message
 from ..position import public
 from ..rows import (
-    BODY,
     HOME,
-    ID,
-    POS,
     HasRoom,
     HomeNames,
     Row,
@@ -45,14 +35,15 @@ from ..rows import (
 )
 from ..statements import SubjectStatements, T
 from .append import append_planned
-from .data import look_through, own_data, with_data_at
+from .data import own_data
 from .documents import refuse_lost
 from .extras import refuse_by_extras, refuse_closed, write_extras_after
-from .lookup import find_seen, get_pos, get_session
+from .looks import AsyncRelationalLooks
+from .lookup import find_seen, get_session
 from .read import read_path
 
 if TYPE_CHECKING:
-    from .dialect import AsyncDialect
+    pass
 
 
 class AsyncMessageStatements(SubjectStatements[T]):
@@ -115,6 +106,16 @@ class AsyncMessageStatements(SubjectStatements[T]):
         """Return the positions at the ends of a session's branches."""
 
     @abstractmethod
+    async def homes_with(self, owner: int, id: str) -> list[str]:
+        """Return the owner's sessions that wrote a live message of this id."""
+
+    @abstractmethod
+    async def own_segments(
+        self, session: SessionRow, first: int, most: int
+    ) -> list[tuple[int, int]]:
+        """Return a session's segments from a number on, in order, each with what it follows."""
+
+    @abstractmethod
     async def gaps(self, session: SessionRow, leaf: int, after: int) -> list[Row]:
         """Return pos, id and home's session of the empty positions of a path, from the root."""
 
@@ -130,7 +131,7 @@ class AsyncMessageStatements(SubjectStatements[T]):
     async def parent_ids(
         self, session: SessionRow, positions: Iterable[int]
     ) -> dict[int, str | Root]:
-        """Return the ids of the messages that positions follow."""
+        """Return the ids of the messages that positions follow, deleted ones' too."""
 
     @abstractmethod
     async def on_path(
@@ -159,11 +160,12 @@ class AsyncMessageStatements(SubjectStatements[T]):
         most: int | None,
         has_room: HasRoom | None,
         names: HomeNames,
+        bodies: bool = True,
     ) -> tuple[list[Message], int]:
         """Return live messages of spans, which are given in the order of the read, and their bytes.
 
         At most so many are looked at, until one has no room by its bytes; what has none is not
-        decoded: it may be damaged.
+        decoded: it may be damaged. Without `bodies` only their sizes are read.
         """
 
     @abstractmethod
@@ -175,11 +177,8 @@ class AsyncMessageStatements(SubjectStatements[T]):
         """Return the number of the newest change that a history has to know of."""
 
 
-class AsyncRelationalMessages:
+class AsyncRelationalMessages(AsyncRelationalLooks):
     """Work on messages."""
-
-    def __init__(self, dialect: AsyncDialect) -> None:
-        self._dialect = dialect
 
     async def append(self, request: Request) -> Appended:
         """Append a batch."""
@@ -188,19 +187,6 @@ class AsyncRelationalMessages:
     async def read(self, owner: str, session: str, query: Read) -> History:
         """Read a path."""
         return await read_path(self._dialect, owner, session, query)
-
-    async def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
-        """Find messages by id."""
-        row = await get_session(self._dialect, owner, session)
-        seen = await self._dialect.lookup.find_all_seen(row, ids)
-        live = {id: it.pos for id, it in seen.items() if it.is_live}
-        messages = await self._messages_at(row, list(live.values()))
-        for id, pos in live.items():
-            if messages[pos].id != id:
-                raise StoreCorruptError(
-                    f"message {id!r} is found as {messages[pos].id!r}: repair the database"
-                )
-        return [messages[live[id]] if id in live else None for id in ids]
 
     async def update(
         self,
@@ -260,52 +246,3 @@ class AsyncRelationalMessages:
             name = names.get(it.home) if it.is_live else None
             if name is not None:
                 raise delete_inherited(id, name)
-
-    async def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
-        """List what follows a message."""
-        row = await get_session(self._dialect, owner, session)
-        pos = await get_pos(self._dialect, row, message)
-        found = await self._dialect.messages.followers(row, pos)
-        messages = await self._messages_at(
-            row, sorted(await look_through(self._dialect, row, set(found)))
-        )
-        return list(messages.values())
-
-    async def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
-        """List the empty positions of a path."""
-        row = await get_session(self._dialect, owner, session)
-        pos = await get_pos(self._dialect, row, leaf)
-        rows = await self._dialect.messages.gaps(row, pos, after)
-        return [Gap(id=id, position=public(pos), home=home) for pos, id, home in rows]
-
-    async def leaves(self, owner: str, session: str) -> list[Leaf]:
-        """List the ends of a session's branches."""
-        row = await get_session(self._dialect, owner, session)
-        ends = sorted(await self._dialect.messages.ends(row))
-        rows = await self._rows_at(row, ends)
-        messages = await self._messages(row, rows)
-        return [
-            Leaf(id=it[ID], position=public(it[POS]), message=messages.get(it[POS])) for it in rows
-        ]
-
-    async def _messages_at(self, row: SessionRow, positions: Sequence[int]) -> dict[int, Message]:
-        """Return the live messages at positions, in their order."""
-        return await self._messages(row, await self._rows_at(row, positions))
-
-    async def _messages(self, row: SessionRow, rows: Iterable[Row]) -> dict[int, Message]:
-        live = [it for it in rows if it[BODY] is not None]
-        messages = await self._dialect.messages.messages_of(row, live, {row.home: row.id})
-        messages = await with_data_at(self._dialect, row, messages)
-        return dict(zip((it[POS] for it in live), messages, strict=True))
-
-    async def _rows_at(self, row: SessionRow, positions: Sequence[int]) -> list[Row]:
-        """Return the rows at positions; what stands on one that is not there is damage."""
-        found = await self._dialect.messages.rows_at(row, positions)
-        missing = [public(pos) for pos in positions if pos not in found]
-        if missing:
-            at = f"{missing[0].segment}.{missing[0].depth}"
-            raise StoreCorruptError(
-                f"the message at position {at} is missing from the database: "
-                "it can only come back from a backup"
-            )
-        return [found[pos] for pos in positions]

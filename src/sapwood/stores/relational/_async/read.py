@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ....errors import StoreCorruptError
 from ....model import Entry, History, Message, Read, Summary
 from ....rules.tree import Cover, Place, Span, clip, gone_over, refuse_missing
+from ..bodiless import bare
 from ..position import public
 from ..rows import BODY, HomeNames, SessionRow
 from .data import data_at, entries_with_data_at
@@ -112,6 +113,7 @@ class _ReadWindow:
             most=most,
             has_room=self._has_room if is_limited else None,
             names=self._names,
+            bodies=self._query.bodies,
         )
         self.bytes += 0 if is_limited else size
         self.entries += messages
@@ -160,6 +162,8 @@ class _ReadWindow:
         found = await self._dialect.messages.rows_at(self._session, under)
         rows = [found[pos] for pos in under]
         messages = await self._dialect.messages.messages_of(self._session, rows, self._names)
+        if not self._query.bodies:
+            messages = [bare(it) for it in messages]
         return messages, sum(len(row[BODY]) for row in rows)
 
     def _has_room(self, size: int) -> bool:

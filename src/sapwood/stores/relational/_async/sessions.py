@@ -110,6 +110,10 @@ class AsyncSessionStatements(SubjectStatements[T]):
         """
 
     @abstractmethod
+    async def tell(self, session: SessionRow) -> None:
+        """Tell the change feed of a record that was made or changed; the row has its version."""
+
+    @abstractmethod
     async def attributes(self, session: SessionRow) -> bytes:
         """Return a session's attributes, as they are held."""
 
@@ -127,6 +131,7 @@ class AsyncSessionStatements(SubjectStatements[T]):
         if "attributes" in given:
             given["attributes"] = encode_json(given["attributes"], "attributes")
         await self.change(session, given, closed)
+        await self.tell(session._replace(version=session.version + 1))
 
     @abstractmethod
     async def place(self, session: SessionRow) -> None:
@@ -196,6 +201,7 @@ class AsyncRelationalSessions:
         row = await self._statements.insert(owner, number, new.id, now, tree, profile)
         if row is None:
             raise session_exists(new.id)
+        await self._statements.tell(row if tree is None else row._replace(tree=tree))
         return row
 
     async def _profile(self, new: NewSession, source: SessionRow | None) -> Profile:
@@ -252,7 +258,7 @@ class AsyncRelationalSessions:
         self, owner: str, session: str, expected_tip: str | Root | None, extras: Extras
     ) -> UpdatedSession:
         """Change a session's record, and some of its documents."""
-        row = await get_session(self._dialect, owner, session)
+        row = await get_session(self._dialect, owner, session, Touches.APPENDS)
         await refuse_by_extras(self._dialect, row, expected_tip, extras)
         versions = await write_extras(self._dialect, row, extras)
         return UpdatedSession(record=await self._get(owner, session), documents=versions)
@@ -266,12 +272,13 @@ class AsyncRelationalSessions:
         fences: Sequence[Fence],
     ) -> SessionRecord:
         """Move the tip."""
-        row = await get_open_session(self._dialect, owner, session, fences)
+        row = await get_open_session(self._dialect, owner, session, fences, Touches.APPENDS)
         await refuse_other_tip(self._dialect, row, expected_tip)
         tip = await get_pos(self._dialect, row, message)
         moved = row._replace(tip=tip, version=row.version + 1)
         context = await self._dialect.sums.keep_context_at(moved, moved.tip)
         await self._statements.place(moved._replace(context=context))
+        await self._statements.tell(moved)
         return await self._get(owner, session)
 
     async def list_page(self, owner: str, query: SessionQuery) -> SessionPage:

@@ -16,7 +16,7 @@ from ..statements import SubjectStatements, T
 if TYPE_CHECKING:
     from .dialect import Dialect
 
-NO_BOUND = 2**62
+NO_BOUND: FeedCursor = (2**62, 2**62)
 
 
 class FeedStatements(SubjectStatements[T]):
@@ -30,7 +30,7 @@ class FeedStatements(SubjectStatements[T]):
 
     @abstractmethod
     def after(
-        self, owner: int | None, cursor: FeedCursor, most: int, bound: int
+        self, owner: int | None, cursor: FeedCursor, most: int, bound: FeedCursor
     ) -> Iterable[tuple[FeedCursor, Change | None]]:
         """Return what follows a cursor, each change with the cursor after it.
 
@@ -38,13 +38,21 @@ class FeedStatements(SubjectStatements[T]):
         through, no further than to so many changes.
         """
 
-    @abstractmethod
     def has_more(self, owner: int | None, cursor: FeedCursor) -> bool:
         """Whether there is more after what `after` gave, for another call."""
+        return False
+
+    @abstractmethod
+    def newest(self, owner: int) -> FeedCursor:
+        """Return the cursor behind all that `after` would give, or gave before it was trimmed."""
 
     @abstractmethod
     def put_reader(self, owner: int, reader: str, cursor: FeedCursor) -> None:
         """Keep how far a reader is."""
+
+    @abstractmethod
+    def drop_reader(self, owner: int, reader: str) -> bool:
+        """Forget a reader; return whether there was one."""
 
 
 class RelationalFeed:
@@ -54,8 +62,8 @@ class RelationalFeed:
         self._lookup = dialect.lookup
         self._statements = dialect.feed
 
-    def changes(self, owner: str, after: str, limit: int, bound: int = NO_BOUND) -> Changes:
-        """Read a page, up to a number below which all is committed, where a store needs one."""
+    def changes(self, owner: str, after: str, limit: int, bound: FeedCursor = NO_BOUND) -> Changes:
+        """Read a page, up to numbers below which all is committed, where a store needs them."""
         cursor = read_feed_cursor(after, self._statements.beginning)
         number = self._lookup.find_owner(owner)
         self._refuse_lost(number, cursor)
@@ -69,6 +77,19 @@ class RelationalFeed:
                 found.append(change)
         more = self._statements.has_more(number, cursor)
         return Changes(changes=found, cursor=feed_cursor_text(cursor), more=more)
+
+    def newest(self, owner: str) -> str:
+        """Return the newest cursor."""
+        number = self._lookup.find_owner(owner)
+        cursor = self._statements.beginning
+        if number is not None:
+            cursor = self._statements.newest(number)
+        return feed_cursor_text(cursor)
+
+    def forget(self, owner: str, reader: str) -> bool:
+        """Let a reader hold nothing back any more."""
+        number = self._lookup.find_owner(owner)
+        return number is not None and self._statements.drop_reader(number, reader)
 
     def register(self, owner: str, reader: str, after: str) -> None:
         """Keep what follows a cursor from being trimmed."""

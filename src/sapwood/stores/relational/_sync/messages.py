@@ -8,15 +8,12 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ....errors import StoreCorruptError
 from ....model import (
     Appended,
     ChangeKind,
     Deleted,
     Fence,
-    Gap,
     History,
-    Leaf,
     Message,
     Read,
     Root,
@@ -26,17 +23,10 @@ from ....rules.codec import Packed
 from ....rules.tree import Span
 from ...base.append_request import Request
 from ...base.extras import Extras
-from ...base.refusals import (
-    delete_inherited,
-    edit_inherited,
-    no_message,
-)
+from ...base.refusals import delete_inherited, edit_inherited, no_message
 from ..position import public
 from ..rows import (
-    BODY,
     HOME,
-    ID,
-    POS,
     HasRoom,
     HomeNames,
     Row,
@@ -47,14 +37,15 @@ from ..rows import (
 )
 from ..statements import SubjectStatements, T
 from .append import append_planned
-from .data import look_through, own_data, with_data_at
+from .data import own_data
 from .documents import refuse_lost
 from .extras import refuse_by_extras, refuse_closed, write_extras_after
-from .lookup import find_seen, get_pos, get_session
+from .looks import RelationalLooks
+from .lookup import find_seen, get_session
 from .read import read_path
 
 if TYPE_CHECKING:
-    from .dialect import Dialect
+    pass
 
 
 class MessageStatements(SubjectStatements[T]):
@@ -117,6 +108,14 @@ class MessageStatements(SubjectStatements[T]):
         """Return the positions at the ends of a session's branches."""
 
     @abstractmethod
+    def homes_with(self, owner: int, id: str) -> list[str]:
+        """Return the owner's sessions that wrote a live message of this id."""
+
+    @abstractmethod
+    def own_segments(self, session: SessionRow, first: int, most: int) -> list[tuple[int, int]]:
+        """Return a session's segments from a number on, in order, each with what it follows."""
+
+    @abstractmethod
     def gaps(self, session: SessionRow, leaf: int, after: int) -> list[Row]:
         """Return pos, id and home's session of the empty positions of a path, from the root."""
 
@@ -130,7 +129,7 @@ class MessageStatements(SubjectStatements[T]):
 
     @abstractmethod
     def parent_ids(self, session: SessionRow, positions: Iterable[int]) -> dict[int, str | Root]:
-        """Return the ids of the messages that positions follow."""
+        """Return the ids of the messages that positions follow, deleted ones' too."""
 
     @abstractmethod
     def on_path(
@@ -159,11 +158,12 @@ class MessageStatements(SubjectStatements[T]):
         most: int | None,
         has_room: HasRoom | None,
         names: HomeNames,
+        bodies: bool = True,
     ) -> tuple[list[Message], int]:
         """Return live messages of spans, which are given in the order of the read, and their bytes.
 
         At most so many are looked at, until one has no room by its bytes; what has none is not
-        decoded: it may be damaged.
+        decoded: it may be damaged. Without `bodies` only their sizes are read.
         """
 
     @abstractmethod
@@ -175,11 +175,8 @@ class MessageStatements(SubjectStatements[T]):
         """Return the number of the newest change that a history has to know of."""
 
 
-class RelationalMessages:
+class RelationalMessages(RelationalLooks):
     """Work on messages."""
-
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
 
     def append(self, request: Request) -> Appended:
         """Append a batch."""
@@ -188,19 +185,6 @@ class RelationalMessages:
     def read(self, owner: str, session: str, query: Read) -> History:
         """Read a path."""
         return read_path(self._dialect, owner, session, query)
-
-    def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
-        """Find messages by id."""
-        row = get_session(self._dialect, owner, session)
-        seen = self._dialect.lookup.find_all_seen(row, ids)
-        live = {id: it.pos for id, it in seen.items() if it.is_live}
-        messages = self._messages_at(row, list(live.values()))
-        for id, pos in live.items():
-            if messages[pos].id != id:
-                raise StoreCorruptError(
-                    f"message {id!r} is found as {messages[pos].id!r}: repair the database"
-                )
-        return [messages[live[id]] if id in live else None for id in ids]
 
     def update(
         self,
@@ -260,50 +244,3 @@ class RelationalMessages:
             name = names.get(it.home) if it.is_live else None
             if name is not None:
                 raise delete_inherited(id, name)
-
-    def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
-        """List what follows a message."""
-        row = get_session(self._dialect, owner, session)
-        pos = get_pos(self._dialect, row, message)
-        found = self._dialect.messages.followers(row, pos)
-        messages = self._messages_at(row, sorted(look_through(self._dialect, row, set(found))))
-        return list(messages.values())
-
-    def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
-        """List the empty positions of a path."""
-        row = get_session(self._dialect, owner, session)
-        pos = get_pos(self._dialect, row, leaf)
-        rows = self._dialect.messages.gaps(row, pos, after)
-        return [Gap(id=id, position=public(pos), home=home) for pos, id, home in rows]
-
-    def leaves(self, owner: str, session: str) -> list[Leaf]:
-        """List the ends of a session's branches."""
-        row = get_session(self._dialect, owner, session)
-        ends = sorted(self._dialect.messages.ends(row))
-        rows = self._rows_at(row, ends)
-        messages = self._messages(row, rows)
-        return [
-            Leaf(id=it[ID], position=public(it[POS]), message=messages.get(it[POS])) for it in rows
-        ]
-
-    def _messages_at(self, row: SessionRow, positions: Sequence[int]) -> dict[int, Message]:
-        """Return the live messages at positions, in their order."""
-        return self._messages(row, self._rows_at(row, positions))
-
-    def _messages(self, row: SessionRow, rows: Iterable[Row]) -> dict[int, Message]:
-        live = [it for it in rows if it[BODY] is not None]
-        messages = self._dialect.messages.messages_of(row, live, {row.home: row.id})
-        messages = with_data_at(self._dialect, row, messages)
-        return dict(zip((it[POS] for it in live), messages, strict=True))
-
-    def _rows_at(self, row: SessionRow, positions: Sequence[int]) -> list[Row]:
-        """Return the rows at positions; what stands on one that is not there is damage."""
-        found = self._dialect.messages.rows_at(row, positions)
-        missing = [public(pos) for pos in positions if pos not in found]
-        if missing:
-            at = f"{missing[0].segment}.{missing[0].depth}"
-            raise StoreCorruptError(
-                f"the message at position {at} is missing from the database: "
-                "it can only come back from a backup"
-            )
-        return [found[pos] for pos in positions]

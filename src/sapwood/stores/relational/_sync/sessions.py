@@ -110,6 +110,10 @@ class SessionStatements(SubjectStatements[T]):
         """
 
     @abstractmethod
+    def tell(self, session: SessionRow) -> None:
+        """Tell the change feed of a record that was made or changed; the row has its version."""
+
+    @abstractmethod
     def attributes(self, session: SessionRow) -> bytes:
         """Return a session's attributes, as they are held."""
 
@@ -127,6 +131,7 @@ class SessionStatements(SubjectStatements[T]):
         if "attributes" in given:
             given["attributes"] = encode_json(given["attributes"], "attributes")
         self.change(session, given, closed)
+        self.tell(session._replace(version=session.version + 1))
 
     @abstractmethod
     def place(self, session: SessionRow) -> None:
@@ -196,6 +201,7 @@ class RelationalSessions:
         row = self._statements.insert(owner, number, new.id, now, tree, profile)
         if row is None:
             raise session_exists(new.id)
+        self._statements.tell(row if tree is None else row._replace(tree=tree))
         return row
 
     def _profile(self, new: NewSession, source: SessionRow | None) -> Profile:
@@ -252,7 +258,7 @@ class RelationalSessions:
         self, owner: str, session: str, expected_tip: str | Root | None, extras: Extras
     ) -> UpdatedSession:
         """Change a session's record, and some of its documents."""
-        row = get_session(self._dialect, owner, session)
+        row = get_session(self._dialect, owner, session, Touches.APPENDS)
         refuse_by_extras(self._dialect, row, expected_tip, extras)
         versions = write_extras(self._dialect, row, extras)
         return UpdatedSession(record=self._get(owner, session), documents=versions)
@@ -266,12 +272,13 @@ class RelationalSessions:
         fences: Sequence[Fence],
     ) -> SessionRecord:
         """Move the tip."""
-        row = get_open_session(self._dialect, owner, session, fences)
+        row = get_open_session(self._dialect, owner, session, fences, Touches.APPENDS)
         refuse_other_tip(self._dialect, row, expected_tip)
         tip = get_pos(self._dialect, row, message)
         moved = row._replace(tip=tip, version=row.version + 1)
         context = self._dialect.sums.keep_context_at(moved, moved.tip)
         self._statements.place(moved._replace(context=context))
+        self._statements.tell(moved)
         return self._get(owner, session)
 
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 
 from ....errors import NotFoundError
-from ....model import Change, Message, SessionRecord
+from ....model import Change, ChangeKind, Message, SessionRecord
 from ....store._async.contract import AsyncStore
 from ...base.bounded_dict import BoundedDict
 from ..entry import EntryFilter, FeedMark, IndexedSummaries, IndexEntry, digest_of
@@ -23,6 +23,7 @@ READER = "search index"
 NOTED_AFTER = 500
 """How many changes are followed before that is noted in the feed, which keeps them until then."""
 MOST_REMEMBERED = 100_000
+OF_MESSAGES = frozenset(ChangeKind) - {ChangeKind.RECORD}
 
 
 class AsyncFeeder:
@@ -53,7 +54,7 @@ class AsyncFeeder:
 
     async def build(self, owner: str, known: FeedMark | None) -> bool:
         """Read all that an owner has, and remove what is gone; return whether there is anything."""
-        cursor = await self._source.end_of_feed(owner)
+        cursor = await self._store.feed_cursor(owner)
         was_empty = not await self._index.list_page(owner, EntryFilter(), None)
         sessions = await AsyncLiveMessages(self._store, owner).sessions()
         for session in sessions:
@@ -135,6 +136,8 @@ class AsyncFeeder:
         """Index what changes name, as it is now; return the ids of what was put."""
         named: dict[str, dict[str, None]] = {}
         for change in changes:
+            if change.kind not in OF_MESSAGES:
+                continue
             ids = named.setdefault(change.session, {})
             if change.message is not None:
                 ids[change.message] = None
@@ -150,7 +153,7 @@ class AsyncFeeder:
         await self._index.put(owner, put)
         if gone:
             await self._recheck(owner, EntryFilter(ids=gone))
-        retired = {change.session for change in changes if change.message is None}
+        retired = {change.session for change in changes if change.kind is ChangeKind.RETIRE}
         if retired:
             await self._retire(owner, retired)
         await self._summarise(owner, list(named), known, seen)

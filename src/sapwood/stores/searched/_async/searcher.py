@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from ....errors import StoreUnavailableError
 from ....model import EntryRef, Hits, Message, Overlay, Search, SessionRecord
 from ....rules import check
@@ -14,7 +16,14 @@ from ....rules.text import fold, searchable
 from ....store._async.contract import AsyncStore
 from ...base.bounded_dict import BoundedDict
 from ...base.found import SUMMARY_ROLE, Said
-from ..entry import IndexGoneError, SearchCandidate, SearchQuestion, SessionScope
+from ..entry import (
+    CandidateOrder,
+    IndexGoneError,
+    SearchCandidate,
+    SearchQuestion,
+    SessionScope,
+    hashed,
+)
 from ..matches import SearchMatches
 from .feeder import AsyncFeeder
 from .index import AsyncSearchIndex
@@ -86,7 +95,7 @@ class AsyncSearchRun:
         self._source = source
         self._owner = owner
         self._session = search.session
-        self._found = SearchMatches(query, search.limit)
+        self._found = SearchMatches(owner, search, query)
         self._query = query
         self._standing = AsyncLiveMessages(store, owner)
         self._records: dict[str, SessionRecord | None] = {}
@@ -94,19 +103,31 @@ class AsyncSearchRun:
 
     async def look(self, question: SearchQuestion) -> Hits:
         """Find what matches; of one session, all its summaries are looked at."""
-        size, after = self._found.batch, None
+        size, below = self._found.batch, self._found.below
+        if below is not None and self._session is None:
+            await self._look_above(question, below)
+        is_first = True
         while True:
             some = min(size, MOST_IN_A_BATCH)
-            batch = await self._index.search(self._owner, question, some, after)
+            batch = await self._index.search(self._owner, question, some, below)
             seen = await self._look_at(batch)
-            if self._session is not None and after is None:
+            if self._session is not None and is_first:
                 for overlay in await self._overlays_of(self._session):
                     await self._take_summary(self._session, overlay)
             await self._take_messages([c for c in batch if c.kind == "message"], seen)
             await self._take_summaries([c.session for c in batch if c.kind == "summaries"])
-            if len(batch) < some or self._found.is_enough(batch[-1].created_us):
+            if len(batch) < some or self._found.is_enough(_order_of(batch[-1])):
                 return self._found.hits()
-            size, after = 4 * size, batch[-1]
+            size, below, is_first = 4 * size, _order_of(batch[-1]), False
+
+    async def _look_above(self, question: SearchQuestion, below: CandidateOrder) -> None:
+        """Look at older summaries of sessions that have newer ones: they stand with those."""
+        around = replace(question, around_us=below[0])
+        after: CandidateOrder | None = None
+        while batch := await self._index.search(self._owner, around, MOST_IN_A_BATCH, after):
+            await self._look_at(batch)
+            await self._take_summaries([it.session for it in batch])
+            after = _order_of(batch[-1])
 
     async def _look_at(self, batch: Sequence[SearchCandidate]) -> dict[str, dict[str, Message]]:
         """Look at what the store says of candidates, and of overlays that may match."""
@@ -142,7 +163,7 @@ class AsyncSearchRun:
                 message.created_us,
                 searchable(message.parts),
             )
-            await self._take(said)
+            await self._take(said, candidate.key)
 
     async def _take_summaries(self, sessions: Sequence[str]) -> None:
         """Look at the summaries of sessions; each is told as the oldest that has it in force."""
@@ -175,9 +196,10 @@ class AsyncSearchRun:
         said: Said[None] = Said(
             None, session, entry, SUMMARY_ROLE, overlay.last, overlay.created_us, overlay.summary
         )
-        await self._take(said)
+        # Less than the keys of sessions' summaries: those are given before this is asked for.
+        await self._take(said, hashed(overlay.id, overlay.first, overlay.last))
 
-    async def _take(self, said: Said[None]) -> None:
+    async def _take(self, said: Said[None], key: str) -> None:
         title, tags, session = None, list[str](), said.session_id
         if self._found.asks_of_sessions:
             if session not in self._records:
@@ -185,9 +207,13 @@ class AsyncSearchRun:
             record = self._records[session]
             if record is not None:
                 title, tags = record.title, record.tags
-        self._found.take(said, title, tags)
+        self._found.take((said.created_us, key), said, title, tags)
 
     async def _overlays_of(self, session: str) -> list[Overlay]:
         if session not in self._overlays:
             self._overlays[session] = await overlays_of(self._store, self._owner, session)
         return self._overlays[session]
+
+
+def _order_of(candidate: SearchCandidate) -> CandidateOrder:
+    return candidate.created_us, candidate.key

@@ -11,6 +11,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from ....errors import StoreError, StoreUnavailableError
 from ....model import (
+    ChangedOwners,
     Fence,
     Health,
     Hits,
@@ -21,10 +22,13 @@ from ....model import (
     Search,
     SessionRecord,
 )
+from ....rules import check
+from ....rules.search_cursor import is_place_of
 from ....store._async.admin import AsyncStoreAdmin, Progress
 from ....store._async.contract import AsyncStore
 from ...base.refusals import store_closed
 from ..entry import IndexGoneError
+from ..matches import PLACES
 from .checker import AsyncChecker
 from .feeder import AsyncFeeder
 from .index import AsyncSearchIndex
@@ -82,6 +86,9 @@ class AsyncDelegatingStore(AsyncStore):
     update_message = PassedCall(AsyncStore.update_message)
     delete_messages = PassedCall(AsyncStore.delete_messages)
     find_messages = PassedCall(AsyncStore.find_messages)
+    find_parents = PassedCall(AsyncStore.find_parents)
+    find_homes = PassedCall(AsyncStore.find_homes)
+    list_messages = PassedCall(AsyncStore.list_messages)
     read = PassedCall(AsyncStore.read)
     list_children = PassedCall(AsyncStore.list_children)
     list_leaves = PassedCall(AsyncStore.list_leaves)
@@ -105,6 +112,8 @@ class AsyncDelegatingStore(AsyncStore):
     total_owner_usage = PassedCall(AsyncStore.total_owner_usage)
     statistics = PassedCall(AsyncStore.statistics)
     changes = PassedCall(AsyncStore.changes)
+    feed_cursor = PassedCall(AsyncStore.feed_cursor)
+    forget_reader = PassedCall(AsyncStore.forget_reader)
     finish_deletions = PassedCall(AsyncStore.finish_deletions)
     erase_owner = PassedCall(AsyncStore.erase_owner)
     aclose = PassedCall(AsyncStore.aclose)
@@ -172,12 +181,17 @@ class AsyncSearchedStore(AsyncDelegatingStore):
     async def search(self, owner: str, search: Search) -> Hits:
         if self._is_closed:
             raise store_closed()
+        check.search(search)
+        goes_on = search.cursor is not None
+        if goes_on and self._fallback and not is_place_of(PLACES, owner, search):
+            # The store itself gave the page before.
+            return await self._store.search(owner, search)
         try:
             if self._unsummarised:
                 await self._summarise_rest()
             return await self._searcher.search(owner, search)
         except StoreError as error:
-            if not self._fallback:
+            if goes_on or not self._fallback:
                 raise
             logger.warning("the store searches without its index: %s", error)
             return await self._store.search(owner, search)
@@ -279,3 +293,6 @@ class AsyncSearchedAdmin(AsyncStoreAdmin):
 
     async def list_owners(self) -> list[str]:
         return await self._store.admin.list_owners()
+
+    async def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
+        return await self._store.admin.changed_owners(after, limit)

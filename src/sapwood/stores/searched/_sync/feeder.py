@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from ....errors import NotFoundError
-from ....model import Change, Message, SessionRecord
+from ....model import Change, ChangeKind, Message, SessionRecord
 from ....store._sync.contract import Store
 from ...base.bounded_dict import BoundedDict
 from ..entry import EntryFilter, FeedMark, IndexedSummaries, IndexEntry, digest_of
@@ -25,6 +25,7 @@ READER = "search index"
 NOTED_AFTER = 500
 """How many changes are followed before that is noted in the feed, which keeps them until then."""
 MOST_REMEMBERED = 100_000
+OF_MESSAGES = frozenset(ChangeKind) - {ChangeKind.RECORD}
 
 
 class Feeder:
@@ -55,7 +56,7 @@ class Feeder:
 
     def build(self, owner: str, known: FeedMark | None) -> bool:
         """Read all that an owner has, and remove what is gone; return whether there is anything."""
-        cursor = self._source.end_of_feed(owner)
+        cursor = self._store.feed_cursor(owner)
         was_empty = not self._index.list_page(owner, EntryFilter(), None)
         sessions = LiveMessages(self._store, owner).sessions()
         for session in sessions:
@@ -137,6 +138,8 @@ class Feeder:
         """Index what changes name, as it is now; return the ids of what was put."""
         named: dict[str, dict[str, None]] = {}
         for change in changes:
+            if change.kind not in OF_MESSAGES:
+                continue
             ids = named.setdefault(change.session, {})
             if change.message is not None:
                 ids[change.message] = None
@@ -152,7 +155,7 @@ class Feeder:
         self._index.put(owner, put)
         if gone:
             self._recheck(owner, EntryFilter(ids=gone))
-        retired = {change.session for change in changes if change.message is None}
+        retired = {change.session for change in changes if change.kind is ChangeKind.RETIRE}
         if retired:
             self._retire(owner, retired)
         self._summarise(owner, list(named), known, seen)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from ....model import Overlay
 from ..entry import (
+    CandidateOrder,
     EntryFilter,
     FeedMark,
     IndexedSummaries,
@@ -60,9 +61,9 @@ class SearchIndex(ABC):
 
     @abstractmethod
     def search(
-        self, owner: str, question: SearchQuestion, size: int, after: SearchCandidate | None
+        self, owner: str, question: SearchQuestion, size: int, below: CandidateOrder | None
     ) -> list[SearchCandidate]:
-        """Return candidates, the newest first: all that match the query, and maybe more."""
+        """Return candidates below one, the newest first: all that match, and maybe more."""
 
     @abstractmethod
     def sessions_with(self, owner: str, overlays: Sequence[str]) -> list[str]:

@@ -21,7 +21,6 @@ WantedEntries = Mapping[str, tuple[Sequence[str], bool]]
 
 AT_ONCE = 500
 SESSIONS_IN_A_PAGE = 1_000
-SKIMMED = 10_000
 MESSAGES_IN_A_PAGE = 500
 PAGE_BYTES = 4 * 1024 * 1024
 FIRST_LOOK = 64
@@ -46,16 +45,6 @@ class Source:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-
-    def end_of_feed(self, owner: str) -> str:
-        """Return a cursor behind which all is read; it may be a while before what holds it back."""
-        cursor, more = "", True
-        while more:
-            page = self._store.changes(owner, after=cursor, limit=SKIMMED)
-            # A feed that is held back says that there is more: that is followed later.
-            more = page.more and page.cursor != cursor
-            cursor = page.cursor
-        return cursor
 
     def standpoint(self, owner: str, session: str) -> Standpoint:
         """Get a session as it was when the feed was followed, or later."""

@@ -13,6 +13,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from ....errors import StoreError, StoreUnavailableError
 from ....model import (
+    ChangedOwners,
     Fence,
     Health,
     Hits,
@@ -23,10 +24,13 @@ from ....model import (
     Search,
     SessionRecord,
 )
+from ....rules import check
+from ....rules.search_cursor import is_place_of
 from ....store._sync.admin import Progress, StoreAdmin
 from ....store._sync.contract import Store
 from ...base.refusals import store_closed
 from ..entry import IndexGoneError
+from ..matches import PLACES
 from .checker import Checker
 from .feeder import Feeder
 from .index import SearchIndex
@@ -84,6 +88,9 @@ class DelegatingStore(Store):
     update_message = PassedCall(Store.update_message)
     delete_messages = PassedCall(Store.delete_messages)
     find_messages = PassedCall(Store.find_messages)
+    find_parents = PassedCall(Store.find_parents)
+    find_homes = PassedCall(Store.find_homes)
+    list_messages = PassedCall(Store.list_messages)
     read = PassedCall(Store.read)
     list_children = PassedCall(Store.list_children)
     list_leaves = PassedCall(Store.list_leaves)
@@ -107,6 +114,8 @@ class DelegatingStore(Store):
     total_owner_usage = PassedCall(Store.total_owner_usage)
     statistics = PassedCall(Store.statistics)
     changes = PassedCall(Store.changes)
+    feed_cursor = PassedCall(Store.feed_cursor)
+    forget_reader = PassedCall(Store.forget_reader)
     finish_deletions = PassedCall(Store.finish_deletions)
     erase_owner = PassedCall(Store.erase_owner)
     close = PassedCall(Store.close)
@@ -174,12 +183,17 @@ class SearchedStore(DelegatingStore):
     def search(self, owner: str, search: Search) -> Hits:
         if self._is_closed:
             raise store_closed()
+        check.search(search)
+        goes_on = search.cursor is not None
+        if goes_on and self._fallback and not is_place_of(PLACES, owner, search):
+            # The store itself gave the page before.
+            return self._store.search(owner, search)
         try:
             if self._unsummarised:
                 self._summarise_rest()
             return self._searcher.search(owner, search)
         except StoreError as error:
-            if not self._fallback:
+            if goes_on or not self._fallback:
                 raise
             logger.warning("the store searches without its index: %s", error)
             return self._store.search(owner, search)
@@ -279,3 +293,6 @@ class SearchedAdmin(StoreAdmin):
 
     def list_owners(self) -> list[str]:
         return self._store.admin.list_owners()
+
+    def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
+        return self._store.admin.changed_owners(after, limit)

@@ -107,6 +107,15 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
             lambda unit: unit.feed.changes(owner, after, limit, bound), Mode.READ
         )
 
+    async def feed_cursor(self, owner: str) -> str:
+        """Return the feed's newest cursor, where all is committed."""
+
+        def newest(unit: SqlUnit) -> str:
+            bound_of(unit.tx, owner)
+            return unit.feed.newest(owner)
+
+        return await self._transact(newest)
+
     async def append(self, request: Request) -> Appended:
         """Append, in few statements where all is new; what is known or wrong takes some more.
 

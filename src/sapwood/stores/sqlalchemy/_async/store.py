@@ -67,9 +67,8 @@ class AsyncSqlAlchemyStore(AsyncBaseStore):
         kind = core.dialect.name
         check_kind(kind)
         refuse_engine(core)
-        statements = Statements(
-            Tables(kind, prefix=prefix, schema=schema, tables=tables, columns=columns)
-        )
+        names: dict[str, Any] = {"schema": schema, "tables": tables, "columns": columns}
+        statements = Statements(Tables(kind, prefix=prefix, are_theirs=own_tables, **names))
         engines = [first]
 
         def runner() -> AsyncSqlAlchemyRunner:
@@ -132,3 +131,7 @@ class AsyncSqlAlchemyStore(AsyncBaseStore):
         if reader is not None:
             await self._runner.write(lambda unit: unit.feed.register(owner, reader, after))
         return await self._runner.here().changes(owner, after, limit)
+
+    async def feed_cursor(self, owner: str) -> str:
+        check.owner(owner)
+        return await self._runner.here().feed_cursor(owner)

@@ -105,6 +105,15 @@ class SqlAlchemyRunner(Runner):
         bound = self._transact(lambda unit: bound_of(unit.tx, owner))
         return self._look(lambda unit: unit.feed.changes(owner, after, limit, bound), Mode.READ)
 
+    def feed_cursor(self, owner: str) -> str:
+        """Return the feed's newest cursor, where all is committed."""
+
+        def newest(unit: SqlUnit) -> str:
+            bound_of(unit.tx, owner)
+            return unit.feed.newest(owner)
+
+        return self._transact(newest)
+
     def append(self, request: Request) -> Appended:
         """Append, in few statements where all is new; what is known or wrong takes some more.
 

@@ -69,9 +69,8 @@ class SqlAlchemyStore(BaseStore):
         kind = core.dialect.name
         check_kind(kind)
         refuse_engine(core)
-        statements = Statements(
-            Tables(kind, prefix=prefix, schema=schema, tables=tables, columns=columns)
-        )
+        names: dict[str, Any] = {"schema": schema, "tables": tables, "columns": columns}
+        statements = Statements(Tables(kind, prefix=prefix, are_theirs=own_tables, **names))
         engines = [first]
 
         def runner() -> SqlAlchemyRunner:
@@ -134,3 +133,7 @@ class SqlAlchemyStore(BaseStore):
         if reader is not None:
             self._runner.write(lambda unit: unit.feed.register(owner, reader, after))
         return self._runner.here().changes(owner, after, limit)
+
+    def feed_cursor(self, owner: str) -> str:
+        check.owner(owner)
+        return self._runner.here().feed_cursor(owner)

@@ -53,10 +53,14 @@ class Mark(NamedTuple):
 
 
 class FeedPlace(NamedTuple):
-    """The last change that an index has followed, and how many may be yet to follow."""
+    """The last change that an index has followed, and how many may be yet to follow.
+
+    `made` tells the index from those that were in its place before.
+    """
 
     mark: Mark
     lag: int
+    made: int
 
 
 START = Mark(0, 0, 0)
@@ -170,8 +174,10 @@ def read_place(index: Connection, main: Connection) -> FeedPlace | None:
     else:
         # A copy of the database that was put back has other changes under the same numbers.
         is_there = (at, first) == (mark.at, mark.first)
-    is_there = is_there and state.get("database") == database
-    return FeedPlace(mark, (newest or 0) - mark.seq) if is_there else None
+    # Feeds are trimmed each by itself: what follows the place may be gone, and it not.
+    is_there = is_there and trimmed <= mark.seq and state.get("database") == database
+    made = state.get("made", 0)
+    return FeedPlace(mark, (newest or 0) - mark.seq, made) if is_there else None
 
 
 def newest_mark(main: Connection) -> Mark:

@@ -11,9 +11,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ....rules.text import fold, segment
-from ...relational.rows import HOME
+from ...relational.rows import HOME, KIND_APPEND, KIND_RECORD, KIND_RETIRE, KIND_UPDATE
 from ..connection import Connection
-from ..feed import KIND_APPEND, KIND_COVER, KIND_UNCOVER, KIND_UPDATE
+from ..feed import KIND_COVER, KIND_UNCOVER
 from ..inheritance import INDEXING
 from ..lookup import HOMES_BELOW
 from ..rows import MESSAGE_COLUMNS, text_in
@@ -66,6 +66,8 @@ class Follower:
             if room < 0 and done:
                 break
             mark, done = Mark(seq, at, first), done + 1
+            if kind in (KIND_RECORD, KIND_RETIRE):
+                continue
             if kind in (KIND_COVER, KIND_UNCOVER):
                 first, last = -last, -first
             gone.append((first, last))
@@ -143,13 +145,14 @@ class Follower:
         put_state(
             self._index,
             database=database_number(self._main),
+            made=self._index.value("SELECT random()"),
             scanned=0,
             **{f"from_{name}": value for name, value in mark._asdict().items()},
         )
 
     def _end(self, state: dict[str, int]) -> None:
         self._index.run("DELETE FROM todo", ())
-        self._index.run("DELETE FROM state WHERE name NOT IN ('database', 'removed')", ())
+        self._index.run("DELETE FROM state WHERE name NOT IN ('database', 'made', 'removed')", ())
         put_state(self._index, **{name: state[f"from_{name}"] for name in Mark._fields})
 
     def _summaries(self, owners: Owners) -> Iterator[IndexedText]:

@@ -103,6 +103,7 @@ class Candidate(NamedTuple):
 
     pos: int
     counted: TermCounts | None
+    number: int = 0
 
 
 class Question:
@@ -130,15 +131,21 @@ class Question:
         return f'"{" ".join(sequence.tokens)}"' + (" *" if sequence.prefix else "")
 
     def ask(
-        self, index: Connection, owner: int, batch: int, *, counting: bool
+        self,
+        index: Connection,
+        owner: int,
+        batch: int,
+        *,
+        end: int | None = None,
+        counting: bool = False,
     ) -> Iterator[list[Candidate]]:
         """Yield what is found among an owner's entries, in batches, the newest first.
 
-        The terms in each are counted when that is asked for.
+        The numbers of all are below the end. The terms in each are counted when that is asked for.
         """
-        first, end = owner << OWNER_BITS, (owner + 1) << OWNER_BITS
+        first, end = owner << OWNER_BITS, end or (owner + 1) << OWNER_BITS
         while rows := self._page(index, (self.text, first, end, batch), counting):
-            yield [Candidate(pos, tally and _counted(tally)) for _, pos, tally in rows]
+            yield [Candidate(pos, tally and _counted(tally), number) for number, pos, tally in rows]
             if len(rows) < batch:
                 return
             end, batch = rows[-1][0], min(4 * batch, MOST_IN_A_BATCH)
