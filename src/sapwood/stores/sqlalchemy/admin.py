@@ -21,6 +21,7 @@ from ..relational.problems import (
     wrong_sum,
 )
 from ..relational.rows import SessionRow
+from .data import data_problems, rebuild_data
 from .lookup import id_at, session_columns
 from .messages import put_session
 from .overlays import put_in_force
@@ -68,6 +69,7 @@ class SqlAdmin:
     def check(self) -> list[Problem]:
         """Look for damage, and for figures that do not add up."""
         problems = [*self._messages(), *self._segments()]
+        problems += data_problems(self._tx)
         problems += map(wrong_sum, _wrong_sums(self._tx))
         problems += [misplaced_overlay(number) for _, number, _, _ in _force_faults(self._tx)]
         # The figures of sessions add up along segments that are known to be whole.
@@ -181,6 +183,7 @@ def _force_faults(tx: Tx) -> list[ResultRow]:
 def repair(tx: Tx) -> None:
     """Rebuild all of it, in the order in which one rests on the other."""
     _rebuild_lineages(tx)
+    rebuild_data(tx)
     _rebuild_sums(tx)
     _rebuild_force(tx)
     counted_up(tx)

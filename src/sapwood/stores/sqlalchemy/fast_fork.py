@@ -87,6 +87,8 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     if found is None:
         return None
     source, at = found
+    if source.has_data:
+        return None
     path = spans_up(unpack_place(at.pos), tx.lineage)
     ranges = [bounds(span) for span in islice(path, LINEAGE_CAP + 1)]
     if len(ranges) > LINEAGE_CAP:

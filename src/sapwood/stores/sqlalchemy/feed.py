@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import and_, bindparam, func, or_, select
+from sqlalchemy import and_, bindparam, func, literal, or_, select
 
 from ...model import Change
 from ..base.feed_age import KEPT_AT_LEAST_US, KEPT_AT_MOST_US
@@ -21,6 +21,7 @@ from ..relational.rows import (
     KIND_DELETE,
     KIND_RECORD,
     KIND_RETIRE,
+    MARK,
     FeedCursor,
     SessionRow,
     change_of,
@@ -224,6 +225,7 @@ def _appended(t: Tables) -> Any:
             m.owner == bindparam("owner"),
             m.seq > bindparam("seq"),
             m.seq <= bindparam("bound"),
+            or_(m.body.is_not(None), m.role != literal(MARK, m.role.type)),
         )
         .order_by(m.seq)
         .limit(bindparam("most"))

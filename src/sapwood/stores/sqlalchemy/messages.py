@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, func, or_, select, update
+from sqlalchemy import bindparam, func, literal, or_, select, update
 
 from ...errors import StoreCorruptError
 from ...model import ChangeKind, Message, Root
@@ -24,6 +24,7 @@ from ..relational.position import (
 from ..relational.rows import (
     KIND_DELETE,
     KIND_UPDATE,
+    MARK,
     TOKENS,
     HasRoom,
     HomeNames,
@@ -35,6 +36,7 @@ from ..relational.rows import (
     taken,
 )
 from ..relational.walk import covering, inherited_follower, on_path, parent_pos
+from .data import data_at
 from .feed import record_changes
 from .lookup import homes_with, id_at, in_parts, own_segments, rows_at
 from .quick_read import (
@@ -70,12 +72,12 @@ def message_row(
         "owner": owner,
         "home": home,
         "id": it.id,
-        "role": it.role,
+        "role": MARK if it.is_mark else it.role,
         "tokens": it.tokens,
         "path_tokens": running,
         "version": 1,
         "created_at": said_at(it, now),
-        "body": it.body,
+        "body": it.body or None,
     }
     return row if it.given_digest is None else row | {"digest": it.given_digest}
 
@@ -103,18 +105,12 @@ def write_after(
         rows.append(message_row(it, **place, pos=slot, running=running, now=now) | seq)
     tx.add_all("message", rows)
     context = _context_after(tx, row, pos, before, running - before)
-    said = said_at(batch[-1], now)
-    tx.run(
-        put_session,
-        of_number=row.number,
-        tip=first + len(batch) - 1,
-        ends=1,
-        running=running,
-        context=context,
-        messages=row.messages + len(batch),
-        active_at=said,
-        active_s=said // 1_000_000,
-    )
+    figures = {"tip": first + len(batch) - 1, "ends": 1, "running": running, "context": context}
+    if not batch[-1].is_mark:
+        said = said_at(batch[-1], now)
+        figures |= {"messages": row.messages + len(batch)}
+        figures |= {"active_at": said, "active_s": said // 1_000_000}
+    tx.run(put_session, of_number=row.number, **figures)
     return first, context
 
 
@@ -122,7 +118,8 @@ def new_segment(tx: Tx, tree: int, home: int, parent: int) -> int:
     """Begin a segment under a position; return its number."""
     place = unpack_place(parent)
     lineage = extend_lineage(place, tx.lineage(place.segment) if place else [])
-    return tx.add("segment", tree=tree, home=home, parent=parent, lineage=pack_lineage(lineage))
+    held, packed = data_at(tx, tree, parent), pack_lineage(lineage)
+    return tx.add("segment", tree=tree, home=home, parent=parent, lineage=packed, data_at=held)
 
 
 def _context_after(tx: Tx, row: SessionRow, pos: int, running: int, added: int) -> int | None:
@@ -395,6 +392,7 @@ def _gaps(t: Tables) -> Any:
             m.tree == bindparam("tree"),
             m.pos.between(bindparam("low"), bindparam("high")),
             m.body.is_(None),
+            m.role != literal(MARK, m.role.type),
         )
         .order_by(m.pos)
     )

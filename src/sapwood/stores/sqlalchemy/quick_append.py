@@ -119,6 +119,7 @@ def _advance(t: Tables, is_ours: bool) -> Any:
         s.key == bindparam("of_key"),
         s.ends == number(1),
         s.closed == number(0),
+        s.has_data == number(0),
         s.tip.bitwise_and(most) < most,
     ]
     if not is_ours:
@@ -191,14 +192,15 @@ def append_each(tx: Tx, requests: Sequence[Request]) -> list[Appended | None]:
 
 
 def _is_extendable(row: Any, it: Packed) -> bool:
-    *_, tip, _, ends, fork, closed = row
-    can_grow = ends and not closed and tip & MAX_DEPTH < MAX_DEPTH
+    *_, tip, _, ends, fork, closed, has_data = row
+    can_grow = ends and not (closed or has_data) and tip & MAX_DEPTH < MAX_DEPTH
     return bool(can_grow and (it.is_ours or not fork))
 
 
 def _lock_all(t: Tables) -> Any:
     s = t.session.c
-    keys = ("key", "number", "owner", "tree", "home", "tip", "running", "ends", "fork", "closed")
+    keys = ("key", "number", "owner", "tree", "home", "tip", "running", "ends", "fork")
+    keys = (*keys, "closed", "has_data")
     wanted = s.key.in_(bindparam("keys", expanding=True))
     return select(*s[keys]).where(wanted).order_by(s.key).with_for_update()
 

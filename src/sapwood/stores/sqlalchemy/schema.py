@@ -47,8 +47,9 @@ ADDED = ("model", "source", "end_reason")
 # What later steps add to tables.
 LATER: dict[int, dict[str, tuple[str, ...]]] = {
     3: {"session": ("closed",), "document": ("inherit",)},
-    4: {"document": ("created_at",)},
+    4: {"document": ("created_at",), "session": ("has_data",), "segment": ("data_at",)},
 }
+LATER_TABLES = {4: ("data",)}
 LATER_NAMES = {3: "0003_units", 4: "0004_layers"}
 _WITHOUT_TRANSACTIONS = {"MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"}
 
@@ -69,6 +70,7 @@ def steps_of(t: Tables) -> list[SchemaStep]:
         keys = {
             name: [it for it in of_table if it not in LATER[version].get(name, ())]
             for name, of_table in keys.items()
+            if name not in LATER_TABLES.get(version, ())
         }
     profile = [RENAMED.get(key, key) for key in keys["profile"] if key not in ADDED]
     return [

@@ -43,7 +43,7 @@ _DELETE_DOCUMENTS = delete_by("document", "owner", "session")
 _ERASE_REST = [delete_by(table, "owner") for table in ("document", "reader", "change")]
 _ERASE_OWNER = delete_by("owner", "number")
 
-_PLACE = ("tree", "tip", "fork", "context", "messages", "overlays", "version")
+_PLACE = ("tree", "tip", "fork", "context", "messages", "overlays", "version", "has_data")
 _SIGNS = {"=": operator.eq, ">=": operator.ge, "<": operator.lt}
 
 
@@ -71,7 +71,7 @@ class SqlSessionStatements(SessionStatements[Tx]):
         self._tx.session_name = id
         row = new_row(number, id, self._tx.add("home"), now)
         values = row._asdict() | {"key": key_of(owner, id)}
-        del values["number"], values["edited"], values["has_data"]
+        del values["number"], values["edited"]
         row = row._replace(number=self._tx.add("session", **values))
         self._tx.add("profile", session=row.number, **profile._asdict())
         return row
@@ -96,6 +96,7 @@ class SqlSessionStatements(SessionStatements[Tx]):
     def empty(self, session: SessionRow) -> None:
         home = self._tx.add("home")
         emptied = {"tip": 0, "ends": 0, "running": 0, "fork": 0, "context": 0, "messages": 0}
+        emptied |= {"has_data": 0}
         self._tx.run(
             put_session,
             of_number=session.number,

@@ -45,6 +45,7 @@ class Tables:
     segment: Table
     message: Table
     edit: Table
+    data: Table
     overlay: Table
     in_force: Table
     document: Table
@@ -170,6 +171,7 @@ class Tables:
             _figure("active_at"),
             _figure("active_s"),  # the second of active_at, so that its index rests
             _flag("closed", 0),
+            _flag("has_data", 0),  # 1: there may be data in its tree
             by_activity=("owner", "active_s", "number"),
             by_age=("owner", "number"),
             by_tree=("tree", "fork"),
@@ -199,6 +201,7 @@ class Tables:
             _figure("home"),
             _figure("parent"),
             Column("lineage", Blob, nullable=False),
+            _later("data_at"),  # where the data stands that held where it grew out
             by_parent=("tree", "parent"),
             by_home=("tree", "home"),
         )
@@ -227,6 +230,9 @@ class Tables:
         )
         edit = [_number("seq"), _figure("tree"), _figure("pos"), _figure("delta")]
         self._table("edit", *edit, unique=[("tree", "pos")])
+        # The versions of data at positions; a mark is a message without a body, of the role `mark`.
+        data = [_key("tree"), _key("pos"), _figure("previous")]
+        self._table("data", *data, Column("value", Blob, nullable=False))
         self._table(
             "overlay",
             _number("number"),
@@ -324,6 +330,11 @@ def _key(key: str) -> Column[Any]:
 
 def _figure(key: str) -> Column[Any]:
     return Column(key, Big, nullable=False)
+
+
+def _later(key: str) -> Column[Any]:
+    """Return a column of numbers that tables may get later, when they have rows."""
+    return Column(key, Big, nullable=False, server_default=text("0"))
 
 
 def _flag(key: str, usual: int) -> Column[Any]:
