@@ -334,9 +334,18 @@ def test_a_documents_names_are_checked(bad: Any) -> None:
     check.document("o", None, "k")
     check.document("o", "s", "k")
     assert path_of(check.document, bad, "s", "k") == "owner"
-    assert path_of(check.document, "o", "s", bad) == "key"
     if bad is not None:
         assert path_of(check.document, "o", bad, "k") == "session"
+
+
+@pytest.mark.parametrize("bad", [*(it for it in BAD_NAMES if it != "x" * 257), "x" * 1025])
+def test_a_documents_key_may_be_longer_than_other_names(bad: Any) -> None:
+    for longest in ("x" * 1024, "é" * 512):
+        check.document("o", "s", longest)
+        check.documents("o", "s", longest)
+    assert path_of(check.document, "o", "s", bad) == "key"
+    if bad != "":
+        assert path_of(check.documents, "o", "s", bad) == "prefix"
 
 
 def test_a_documents_value_is_bytes_within_the_limit() -> None:

@@ -192,8 +192,7 @@ class SqlMessageStatements(MessageStatements[Tx]):
             self._tx.run(_add_to_sum, of_tree=session.tree, of_pos=pos, delta=delta)
             if pos == session.tip:
                 self._tx.run(_add_to_running, of_number=session.number, delta=delta)
-        before = self._tx.value(_EDIT, tree=session.tree, pos=pos)
-        if before is not None:
+        if (before := self._tx.value(_EDIT, tree=session.tree, pos=pos)) is not None:
             self._tx.run(_FORGET_EDIT, tree=session.tree, pos=pos)
         kept = (before or 0) + (delta if is_followed else 0)
         self._tx.add("edit", tree=session.tree, pos=pos, delta=kept)
@@ -229,9 +228,8 @@ class SqlMessageStatements(MessageStatements[Tx]):
         return [session for (session,) in self._tx.rows(homes_with, owner=owner, id=id)]
 
     def own_segments(self, session: SessionRow, first: int, most: int) -> list[tuple[int, int]]:
-        place = {"tree": session.tree, "home": session.home}
-        rows = self._tx.rows(own_segments, **place, first=first, most=most)
-        return [(number, parent) for number, parent in rows]
+        place = {"tree": session.tree, "home": session.home, "first": first, "most": most}
+        return [(number, parent) for number, parent in self._tx.rows(own_segments, **place)]
 
     def gaps(self, session: SessionRow, leaf: int, after: int) -> list[ResultRow]:
         found: list[ResultRow] = []
