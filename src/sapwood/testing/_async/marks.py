@@ -53,7 +53,12 @@ class AsyncMarkContract(AsyncContractBase):
         assert (await store.statistics(ADA)).messages == 2
         assert (await store.search(ADA, Search(text="findme"))).hits == []
         changes = (await store.changes(ADA)).changes
-        assert [it.message for it in changes] == ["m1", "m2"]
+        told = [it.message for it in changes if it.kind is not ChangeKind.RECORD]
+        assert told == ["m1", "m2"]
+        assert await store.find_homes(ADA, "k") == []
+        assert await store.find_parents(ADA, "s", ["m2", "k"]) == ["k", "m1"]
+        listed = await store.list_messages(ADA, "s", after=done.data_at)
+        assert ids_of(listed.messages) == ["m2"]
         assert (await message_in(store, "m2")).depth == 3
         assert record.active_us >= active
         assert await store.list_gaps(ADA, "s", "m2") == []
