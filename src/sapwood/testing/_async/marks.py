@@ -14,6 +14,7 @@ from ...errors import (
 )
 from ...model import (
     ROOT,
+    ChangeKind,
     NewMessage,
     NewSession,
     Search,

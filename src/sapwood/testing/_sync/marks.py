@@ -16,6 +16,7 @@ from ...errors import (
 )
 from ...model import (
     ROOT,
+    ChangeKind,
     NewMessage,
     NewSession,
     Search,
