@@ -135,3 +135,5 @@ TestAsyncMachine = machine_for("MongoDB, async", partial(InADatabase, AsyncMongo
 # The server looks at every document for most questions: the record log's own machine
 # (tests/recordlog) tries many more.
 on_a_server(TestMachine, TestAsyncMachine, full=4, steps=20)
+pytest.mark.timeout(600)(TestMachine)
+pytest.mark.timeout(600)(TestAsyncMachine)

@@ -71,8 +71,8 @@ def test_a_store_is_opened_by_its_url_and_names_its_indices(
         sessions.session("chat").append("user", "the lighthouse")
         assert len(sessions.search("lighthouse").hits) == 1
     made = opensearch.admin().indices.get(index=f"{prefix}-*")
-    kinds = ("entries", "lookups", "records", "search")
-    assert sorted(made) == [f"{prefix}-{kind}-1" for kind in kinds]
+    names = ("entries-1", "lookups-1", "records-1", "search-2")
+    assert sorted(made) == [f"{prefix}-{name}" for name in names]
     for index in made.values():
         assert index["settings"]["index"]["number_of_shards"] == "2"
         assert index["settings"]["index"]["number_of_replicas"] == "0"
