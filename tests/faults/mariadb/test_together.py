@@ -13,7 +13,7 @@ from servers.mariadb import MariaDbServer
 from sqlalchemy import create_engine
 
 from sapwood.errors import SchemaError, SchemaTooNewError
-from sapwood.model import NewSession
+from sapwood.model import NewSession, SessionPatch
 from sapwood.stores.sqlalchemy.locks import now_us
 from sapwood.testing import COUNTS, ManualClock
 from sapwood.testing.makers import ids_told
@@ -130,6 +130,7 @@ def test_a_feeds_cursor_never_passes_a_change_that_is_not_committed(
             for n in range(each):
                 store.append(ADA, f"s{writer}", [say(f"{writer}-{n}")])
                 store.append(ADA, f"s{writer}", [say(f"{writer}-{n}a"), say(f"{writer}-{n}b")])
+                store.update_session(ADA, f"s{writer}", SessionPatch(title=str(n)))
                 if n % 5 == 4:
                     store.delete_messages(ADA, f"s{writer}", [f"{writer}-{n}b"])
 
@@ -156,3 +157,5 @@ def test_a_feeds_cursor_never_passes_a_change_that_is_not_committed(
             if n % 5 == 4:
                 wanted.append(f"delete {writer}-{n}b")
         assert mine == wanted
+        # Records are changed by several at once, unlike messages that are edited.
+        assert seen.count(f"record s{writer}") == 1 + each

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Event
 from typing import Any
 
 import pymysql
@@ -21,13 +22,15 @@ from sapwood.errors import (
     StoreBusyError,
     StoreError,
 )
-from sapwood.model import Appended, Changes, NewSession, Read, SessionPatch
+from sapwood.model import Appended, Changes, NewSession, Read, SessionPatch, UpdatedSession
 from sapwood.stores.sqlalchemy import AsyncSqlAlchemyStore, SqlAlchemyStore
 from sapwood.stores.sqlalchemy.tx import Statements, Tx
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, fork_of, ids_told, say, shown
 
 from .support import engine_of, furnish, new_id
+
+TITLED = SessionPatch(title="t")
 
 
 @contextlib.contextmanager
@@ -155,6 +158,45 @@ def test_a_reader_that_is_named_while_the_feed_is_trimmed_is_refused_or_kept(
             # It was told that what follows is kept for it.
             assert len(named[0].result().changes) == 1
             assert len(other.changes(ADA, after=cursor, reader="r").changes) == 1
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_a_page_of_the_feed_ends_before_a_record_whose_change_is_not_committed(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    committing, may_commit = Event(), Event()
+    with (
+        SqlAlchemyStore.from_url(database.url(), new_id=new_id) as reader,
+        SqlAlchemyStore.from_url(database.url(), new_id=new_id) as slow,
+        SqlAlchemyStore.from_url(database.url(), new_id=new_id) as quick,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        for id in ("slow", "quick"):
+            slow.create_session(ADA, NewSession(id=id))
+        cursor = reader.feed_cursor(ADA)
+        runner = reader._runner.here()
+        look = runner._look
+
+        def commit(_: Any) -> None:
+            committing.set()
+            may_commit.wait(10)
+
+        def look_later(*args: Any) -> Any:
+            # The writers come after the reader has waited for those before it.
+            if not committing.is_set():
+                event.listen(engine_of(slow), "commit", commit)
+                writes.append(thread.submit(slow.update_session, ADA, "slow", TITLED))
+                committing.wait(10)
+                quick.update_session(ADA, "quick", TITLED)
+            return look(*args)
+
+        writes: list[Future[UpdatedSession]] = []
+        monkeypatch.setattr(runner, "_look", look_later)
+        page = reader.changes(ADA, after=cursor)
+        may_commit.set()
+        writes[0].result(10)
+        rest = reader.changes(ADA, after=page.cursor).changes
+        assert {it.session for it in (*page.changes, *rest)} == {"slow", "quick"}
 
 
 def test_a_cursor_before_the_first_message_is_trimmed_behind_like_others(
