@@ -33,6 +33,8 @@ STORAGE = WRITTEN_BY_HAND | {
     *("UnitContract", "KnownContract", "FenceContract", "ClosedContract"),
     *("OverlayForkContract", "DocumentContract", "UsageContract", "FeedContract"),
     *("RecordFeedContract", "FeedReaderContract", "ChangedOwnersContract"),
+    *("RecordVersionContract", "KindContract", "KindSearchContract"),
+    *("SystemContract", "KeyContract", "UpdatedContract", "ActivityContract"),
     *(
         "SessionDeletionContract",
         "ClearContract",

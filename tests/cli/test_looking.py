@@ -294,6 +294,25 @@ def test_search_finds_and_shows_where(sap: Command) -> None:
     assert [hit["snippet"][a:b] for a, b in hit["marks"]] == ["Monday"]
 
 
+def test_sessions_of_other_kinds_are_shown_to_who_asks_for_them(sap: Command, folder: Path) -> None:
+    with sapwood.open(f"sqlite:///{folder}/agent.db") as sessions:
+        sessions.create("facts", kind="memory").append("user", "Parcels arrive on Mondays.")
+    chats = {"support", "second"}
+    for options, names in (
+        ([], chats),
+        (["--kind", "memory"], {"facts"}),
+        (["--kind", "all"], {*chats, "facts"}),
+        (["--kind", "nothing"], set()),
+    ):
+        found = sap.json("ls", *options)["sessions"]
+        assert {it["id"] for it in found} == names
+        hits = sap.json("search", "arrive*", *options)["hits"]
+        assert {it["session"] for it in hits} == names - {"second"}
+    assert found == []
+    assert sap.json("ls", "--kind", "memory")["sessions"][0]["kind"] == "memory"
+    assert "fits" in sap.run("ls", "--kind", "nothing").stderr
+
+
 def test_search_takes_several_words_options_and_dashes(sap: Command) -> None:
     assert len(sap.json("search", "order", "way")["hits"]) == 1
     first = sap.json("search", "order", "--limit", "1")

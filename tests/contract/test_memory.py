@@ -11,12 +11,19 @@ from tier import often
 
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.memory import AsyncMemoryStore, MemoryStore
-from sapwood.testing import AsyncStoreContract, ManualClock, StoreContract, machine_for
+from sapwood.testing import (
+    AsyncDataStoreContract,
+    AsyncStoreContract,
+    DataStoreContract,
+    ManualClock,
+    StoreContract,
+    machine_for,
+)
 
 from .places import InMemory, as_many
 
 
-class TestMemoryStore(StoreContract):
+class TestMemoryStore(DataStoreContract, StoreContract):
     concurrent_runs, serial_runs = often(4, 20), often(10, 40)
 
     @pytest.fixture
@@ -25,7 +32,7 @@ class TestMemoryStore(StoreContract):
             yield store
 
 
-class TestAsyncMemoryStore(AsyncStoreContract):
+class TestAsyncMemoryStore(AsyncDataStoreContract, AsyncStoreContract):
     concurrent_runs, serial_runs = often(4, 20), often(10, 40)
 
     @pytest.fixture

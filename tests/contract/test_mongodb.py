@@ -15,8 +15,10 @@ from sapwood.rules.ids import IdMaker
 from sapwood.store import AsyncStore, Store
 from sapwood.stores.mongodb import AsyncMongoStore, MongoStore
 from sapwood.testing import (
+    AsyncDataStoreContract,
     AsyncDurableStoreContract,
     AsyncSharedContract,
+    DataStoreContract,
     DurableStoreContract,
     ManualClock,
     SharedContract,
@@ -41,7 +43,7 @@ def open_store(kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> S
 
 
 @usually(only=WRITTEN_BY_HAND)
-class TestMongoStore(DurableStoreContract, SharedContract):
+class TestMongoStore(DataStoreContract, DurableStoreContract, SharedContract):
     @pytest.fixture
     def opened(self, mongodb_url: str) -> Iterator[list[Store]]:
         mongodb.empty()
@@ -78,7 +80,7 @@ class TestMongoStore(DurableStoreContract, SharedContract):
 
 
 @usually(without=BAD_INPUT)
-class TestAsyncMongoStore(AsyncDurableStoreContract, AsyncSharedContract):
+class TestAsyncMongoStore(AsyncDataStoreContract, AsyncDurableStoreContract, AsyncSharedContract):
     @pytest.fixture
     async def opened(self, mongodb_url: str) -> AsyncIterator[list[AsyncStore]]:
         mongodb.empty()

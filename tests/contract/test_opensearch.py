@@ -15,8 +15,10 @@ from sapwood.rules.ids import IdMaker
 from sapwood.store import AsyncStore, Store
 from sapwood.stores.opensearch import AsyncOpenSearchStore, OpenSearchStore
 from sapwood.testing import (
+    AsyncDataStoreContract,
     AsyncDurableStoreContract,
     AsyncSharedContract,
+    DataStoreContract,
     DurableStoreContract,
     ManualClock,
     SharedContract,
@@ -40,7 +42,7 @@ def open_store(kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> S
 
 
 @usually(only=WRITTEN_BY_HAND)
-class TestOpenSearchStore(DurableStoreContract, SharedContract):
+class TestOpenSearchStore(DataStoreContract, DurableStoreContract, SharedContract):
     @pytest.fixture
     def opened(self, opensearch_url: str) -> Iterator[list[Store]]:
         opensearch.empty()
@@ -77,7 +79,9 @@ class TestOpenSearchStore(DurableStoreContract, SharedContract):
 
 
 @usually(without=BAD_INPUT)
-class TestAsyncOpenSearchStore(AsyncDurableStoreContract, AsyncSharedContract):
+class TestAsyncOpenSearchStore(
+    AsyncDataStoreContract, AsyncDurableStoreContract, AsyncSharedContract
+):
     @pytest.fixture
     async def opened(self, opensearch_url: str) -> AsyncIterator[list[AsyncStore]]:
         opensearch.empty()

@@ -15,8 +15,10 @@ from sapwood.rules.ids import IdMaker
 from sapwood.store import AsyncStore, Store
 from sapwood.stores.postgres import AsyncPostgresStore, PostgresStore
 from sapwood.testing import (
+    AsyncDataStoreContract,
     AsyncDurableStoreContract,
     AsyncSharedContract,
+    DataStoreContract,
     DurableStoreContract,
     ManualClock,
     SharedContract,
@@ -46,7 +48,7 @@ def open_store(
 
 
 @usually(only=WRITTEN_BY_HAND)
-class TestPostgresStore(DurableStoreContract, SharedContract):
+class TestPostgresStore(DataStoreContract, DurableStoreContract, SharedContract):
     partitions = 0
 
     @pytest.fixture
@@ -91,7 +93,9 @@ class TestOnPartitions(TestPostgresStore):
     partitions = PARTITIONS
 
 
-class TestAsyncPostgresStore(AsyncDurableStoreContract, AsyncSharedContract):
+class TestAsyncPostgresStore(
+    AsyncDataStoreContract, AsyncDurableStoreContract, AsyncSharedContract
+):
     partitions = 0
 
     @pytest.fixture

@@ -15,8 +15,10 @@ from sapwood.rules.ids import IdMaker
 from sapwood.store import AsyncStore, Store
 from sapwood.stores.sqlalchemy import AsyncSqlAlchemyStore, SqlAlchemyStore
 from sapwood.testing import (
+    AsyncDataStoreContract,
     AsyncDurableStoreContract,
     AsyncSharedContract,
+    DataStoreContract,
     DurableStoreContract,
     ManualClock,
     SharedContract,
@@ -32,7 +34,7 @@ def options(clock: ManualClock) -> dict[str, object]:
     return {"clock": clock, "new_id": IdMaker(clock, os.urandom), "most_connections": 8}
 
 
-class OnADatabase(DurableStoreContract, SharedContract):
+class OnADatabase(DataStoreContract, DurableStoreContract, SharedContract):
     __test__ = False
     kind: ClassVar[type[Database]]
 
@@ -80,7 +82,7 @@ class OnADatabase(DurableStoreContract, SharedContract):
         return another
 
 
-class AsyncOnADatabase(AsyncDurableStoreContract, AsyncSharedContract):
+class AsyncOnADatabase(AsyncDataStoreContract, AsyncDurableStoreContract, AsyncSharedContract):
     __test__ = False
     kind: ClassVar[type[Database]]
 

@@ -13,8 +13,10 @@ from tier import often
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
 from sapwood.testing import (
+    AsyncDataStoreContract,
     AsyncDurableStoreContract,
     AsyncSharedContract,
+    DataStoreContract,
     DurableStoreContract,
     ManualClock,
     SharedContract,
@@ -34,7 +36,7 @@ def open_async(path: Path, clock: ManualClock) -> AsyncSqliteStore:
     return AsyncSqliteStore(path / "s.db", clock=clock, new_id=IdMaker(clock, os.urandom))
 
 
-class TestSqliteStore(DurableStoreContract, SharedContract):
+class TestSqliteStore(DataStoreContract, DurableStoreContract, SharedContract):
     concurrent_runs, serial_runs = often(4, 20), often(10, 40)
 
     @pytest.fixture
@@ -75,7 +77,7 @@ class TestSqliteStore(DurableStoreContract, SharedContract):
         return another
 
 
-class TestAsyncSqliteStore(AsyncDurableStoreContract, AsyncSharedContract):
+class TestAsyncSqliteStore(AsyncDataStoreContract, AsyncDurableStoreContract, AsyncSharedContract):
     concurrent_runs, serial_runs = often(4, 20), often(10, 40)
 
     @pytest.fixture

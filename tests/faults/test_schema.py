@@ -14,7 +14,17 @@ from pathlib import Path
 import pytest
 
 from sapwood.errors import ConflictError, MessageConflictError
-from sapwood.model import ROOT, Message, Read, Summary
+from sapwood.model import (
+    ROOT,
+    Message,
+    NewSession,
+    Read,
+    SessionPatch,
+    SessionQuery,
+    Summary,
+    SystemFields,
+    SystemPatch,
+)
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.migrate import packaged_steps
 
@@ -88,6 +98,8 @@ def test_the_first_schemas_records_are_there(store: SqliteStore) -> None:
     assert main is not None
     assert (main.title, main.tags, main.attributes, main.budget) == ("Main", ["a"], {"k": 1}, 1000)
     assert (main.model, main.source, main.end_reason) == (None, None, None)
+    assert (main.kind, main.system) == ("chat", SystemFields())
+    assert main.updated_us == max(main.created_us, main.active_us)
     cleared = store.find_session(ADA, "cleared")
     assert cleared is not None
     assert (cleared.title, cleared.tip, cleared.messages) == ("cleared", ROOT, 0)
@@ -106,11 +118,20 @@ def test_the_first_schemas_file_can_be_written(path: Path) -> None:
             store.append(ADA, "main", [say("m7", "text of m7")])
         assert store.append(ADA, "main", [say("m8", "text of m8")]).written == 0
         store.append(ADA, "main", [say("m9")])
+        orphan = store.find_session(ADA, "orphan")
+        assert orphan is not None
         store.delete_session(ADA, "orphan")
         store.finish_deletions()
-    with open_store(path) as again:
-        assert again.admin.check() == []
-        assert ids_in(again, "main")[-1] == "m9"
+        system = SystemFields(key=("agent",))
+        again = store.create_session(ADA, NewSession(id="orphan", system=system))
+        assert again.version > orphan.version
+        found = store.list_sessions(ADA, SessionQuery(key=("agent",))).sessions
+        assert found == [again]
+        main = store.update_session(ADA, "main", SessionPatch(system=SystemPatch(life=1))).record
+        assert (main.system, main.kind) == (SystemFields(life=1), "chat")
+    with open_store(path) as later:
+        assert later.admin.check() == []
+        assert ids_in(later, "main")[-1] == "m9"
 
 
 @pytest.mark.parametrize("is_settled", [False, True], ids=["at once", "settled"])

@@ -18,7 +18,7 @@ LAG = 7
 
 
 class DictionaryStore(BaseStore):
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
 
     def __init__(self, clock: Callable[[], int], log: DictionaryDriver | None = None) -> None:
         new_id = IdMaker(clock, os.urandom)
@@ -28,7 +28,7 @@ class DictionaryStore(BaseStore):
 
 
 class AsyncDictionaryStore(AsyncBaseStore):
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
 
     def __init__(self, clock: Callable[[], int], log: AsyncDictionaryDriver | None = None) -> None:
         new_id = IdMaker(clock, os.urandom)

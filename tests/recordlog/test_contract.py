@@ -21,8 +21,10 @@ from sapwood.store import AsyncStore, Store
 from sapwood.stores.recordlog import record
 from sapwood.stores.recordlog.log_documents import LogKey, LogKind
 from sapwood.testing import (
+    AsyncDataStoreContract,
     AsyncDurableStoreContract,
     AsyncSharedContract,
+    DataStoreContract,
     DurableStoreContract,
     ManualClock,
     SharedContract,
@@ -48,7 +50,7 @@ def out_of(log: DictionaryDriver | AsyncDictionaryDriver) -> TakeOut:
 
 
 @usually(only=WRITTEN_BY_HAND)
-class TestDictionaryStore(DurableStoreContract, SharedContract):
+class TestDictionaryStore(DataStoreContract, DurableStoreContract, SharedContract):
     @pytest.fixture
     def store(self, clock: ManualClock) -> Store:
         return DictionaryStore(clock)
@@ -64,7 +66,9 @@ class TestDictionaryStore(DurableStoreContract, SharedContract):
     another = reopen
 
 
-class TestAsyncDictionaryStore(AsyncDurableStoreContract, AsyncSharedContract):
+class TestAsyncDictionaryStore(
+    AsyncDataStoreContract, AsyncDurableStoreContract, AsyncSharedContract
+):
     @pytest.fixture
     async def store(self, clock: ManualClock) -> AsyncStore:
         return AsyncDictionaryStore(clock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,9 +16,10 @@ Id = str | Root
 SAME, OTHER = digest("user", Body([])), digest("other", Body([]))
 
 
-def packed(id: str, digest: bytes | None = None) -> Packed:
+def packed(id: str, digest: bytes | None = None, data: bytes | None = None) -> Packed:
     role = "other" if digest == OTHER else "user"
-    return Packed(id=id, role=role, parts=[], metadata={}, body=b"", tokens=0, is_ours=False)
+    made = Packed(id=id, role=role, parts=[], metadata={}, body=b"", tokens=0, is_ours=False)
+    return msgspec.structs.replace(made, data=data)
 
 
 def plan(
@@ -154,6 +156,7 @@ def rule_two(
     tip: Id,
     parent: Id | None,
     expected: Id | None,
+    marked: list[Id],
 ) -> tuple[int, Id | None] | type[Exception]:
     """The oracle: what rule 2 says, sentence by sentence. The place of nothing is None."""
     ids = [message.id for message in batch]
@@ -163,6 +166,7 @@ def rule_two(
         len(set(ids)) != len(ids)
         or ids[: len(known)] != [message.id for message in known]
         or any(seen[message.id].digest != message.digest for message in known)
+        or any(seen[message.id].data != message.data for message in known)
         or (
             parent is not None
             and any(seen[m.id].parent != previous[i] for i, m in enumerate(known))
@@ -172,7 +176,7 @@ def rule_two(
     if len(known) == len(batch):
         return len(known), None
     follows = known[-1].id if known else None
-    if expected is not None and tip != (follows or expected):
+    if expected is not None and (follows or expected) not in [tip, *marked]:
         return StaleTipError
     return len(known), (follows or parent) if parent is not None else None
 
@@ -180,26 +184,35 @@ def rule_two(
 ids = st.sampled_from("abcdef")
 places = st.just(ROOT) | ids
 digests = st.sampled_from([SAME, SAME, SAME, OTHER])
-known_messages = st.builds(KnownMessage, digests | st.none(), places)
+data = st.sampled_from([None, None, None, b"{}", b'{"n":1}'])
+known_messages = st.builds(KnownMessage, digests | st.none(), places, data)
 CHAINS = [CHAIN, STORED, {"a": KnownMessage(SAME, ROOT)}, {}]
 seen_messages = st.sampled_from(CHAINS) | st.dictionaries(ids, known_messages, max_size=4)
-batches = st.lists(st.builds(packed, ids, digests), min_size=1, max_size=5) | st.sampled_from(
+batches = st.lists(st.builds(packed, ids, digests, data), min_size=1, max_size=5) | st.sampled_from(
     [[packed(id) for id in word] for word in ("a", "ab", "abc", "abcef", "bcf", "cef", "ef")]
 )
 
 
 @settings(deadline=None, max_examples=600)
-@given(batches, seen_messages, places, st.none() | places, st.none() | places)
+@given(
+    batches,
+    seen_messages,
+    places,
+    st.none() | places,
+    st.none() | places,
+    st.lists(places, max_size=2),
+)
 def test_append_does_what_rule_two_says(
     batch: list[Packed],
     seen: dict[str, KnownMessage],
     tip: Id,
     parent: Id | None,
     expected: Id | None,
+    marked: list[Id],
 ) -> None:
-    wanted = rule_two(batch, seen, tip, parent, expected)
+    wanted = rule_two(batch, seen, tip, parent, expected, marked)
     try:
-        got: object = tuple(plan_append(batch, seen, tip, parent, expected))[:2]
+        got: object = tuple(plan_append(batch, seen, tip, parent, expected, "return", marked))[:2]
     except (MessageConflictError, StaleTipError) as error:
         got = type(error)
     assert got == wanted

@@ -206,6 +206,7 @@ def test_a_right_query_is_not_refused() -> None:
     check.session_query(SessionQuery())
     check.session_query(
         SessionQuery(
+            kind=None,
             state="active",
             tags=["a"],
             title_prefix="",
@@ -224,6 +225,7 @@ def test_a_right_query_is_not_refused() -> None:
 @pytest.mark.parametrize(
     ("field", "bad", "path"),
     [
+        *[("kind", bad, "kind") for bad in BAD_NAMES if bad is not None],
         *[("state", bad, "state") for bad in BAD_NAMES if bad is not None],
         *[("parent", bad, "parent") for bad in BAD_NAMES if bad is not None],
         *[("title_prefix", bad, "title_prefix") for bad in BAD_TEXTS],

@@ -9,8 +9,18 @@ from typing import Any, Literal
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
-from sapwood.model import EntryRef, ForkPoint, NewOverlay, NewSession, Read, SessionQuery, Usage
+from sapwood.model import (
+    EntryRef,
+    ForkPoint,
+    NewOverlay,
+    NewSession,
+    Read,
+    SessionQuery,
+    SystemFields,
+    Usage,
+)
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.database import Database
@@ -216,6 +226,32 @@ def test_every_page_of_sessions_costs_the_same_even_when_all_are_of_one_second(
     ]
     assert first > 0
     assert max(others) <= first * 1.1
+
+
+def test_a_look_up_by_a_key_costs_what_it_finds(store: SqliteStore) -> None:
+    def make(id: str, *key: str) -> None:
+        store.create_session(ADA, NewSession(id=id, system=SystemFields(key=key)))
+
+    for n in range(5):
+        make(f"found-{n}", "agent", "found", str(n))
+    query = SessionQuery(key=("agent", "found"))
+    costs = []
+    for count in (50, 1_000):
+        for n in range(count):
+            make(f"other-{count}-{n}", "agent", "other", str(n))
+        store.create_session("bob", NewSession(id=f"{count}", system=SystemFields(key=query.key)))
+        listed = [it.id for it in store.list_sessions(ADA, query).sessions]
+        assert listed == [f"found-{n}" for n in reversed(range(5))]
+        costs.append(steps(store, lambda: store.list_sessions(ADA, query)))
+    few, many = costs
+    assert 0 < many <= few * 1.1
+
+
+def test_an_append_costs_the_same_whenever_its_message_was_said(store: SqliteStore) -> None:
+    grow(store, "s", 3)
+    plain = steps(store, lambda: store.append(ADA, "s", [say()]))
+    old = replace(say(), created_us=ONE_SECOND + 5)
+    assert steps(store, lambda: store.append(ADA, "s", [old])) == plain
 
 
 def test_a_page_of_the_feed_costs_the_same_anywhere_in_a_large_batch(store: SqliteStore) -> None:

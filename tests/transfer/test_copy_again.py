@@ -15,6 +15,8 @@ from sapwood.model import (
     NewSession,
     Read,
     SessionPatch,
+    SystemFields,
+    SystemPatch,
     Usage,
 )
 from sapwood.store import Store
@@ -39,6 +41,44 @@ def target(source: Store) -> Iterator[MemoryStore]:
     with memory() as store:
         copy_store(source, store)
         yield store
+
+
+def test_sessions_of_all_kinds_are_copied_and_keep_theirs(source: Store) -> None:
+    source.create_session(ADA, NewSession(id="facts", kind="memory"))
+    source.append(ADA, "facts", [say("f1")])
+    source.create_session(ADA, fork_of("facts", id="check", kind="review"))
+    with memory() as target:
+        copy_store(source, target)
+        assert statuses(source, target)["facts"] == "equal"
+        for name, kind in (("facts", "memory"), ("check", "review"), ("s", "chat")):
+            record = target.find_session(ADA, name)
+            assert record is not None
+            assert record.kind == kind
+
+
+def test_what_the_system_has_of_a_session_and_its_activity_are_followed(source: Store) -> None:
+    system = SystemFields(key=("agent",), life=1)
+    source.create_session(ADA, NewSession(id="old", system=system))
+    source.append(ADA, "old", [say("o1")])
+    with memory() as target:
+        copy_store(source, target)
+        patch = SystemPatch(next="s", life=2)
+        source.update_session(ADA, "old", SessionPatch(system=patch, active_us=77))
+        assert statuses(source, target)["old"] == "updated"
+        assert statuses(source, target)["old"] == "equal"
+        record = target.find_session(ADA, "old")
+        assert record is not None
+        assert record.system == SystemFields(key=("agent",), life=2, next="s")
+        assert record.active_us == 77
+
+
+def test_a_session_of_another_kind_is_not_written_to(source: Store) -> None:
+    source.create_session(ADA, NewSession(id="facts", kind="memory", created_us=1))
+    with memory() as target:
+        target.create_session(ADA, NewSession(id="facts", created_us=1))
+        before = target.find_session(ADA, "facts")
+        assert statuses(source, target)["facts"] == "conflict"
+        assert target.find_session(ADA, "facts") == before
 
 
 def go_on(source: Store) -> None:

@@ -9,12 +9,24 @@ from typing import Any
 import pytest
 
 from sapwood.errors import ConflictError, MessageConflictError
-from sapwood.model import NewSession, SessionPatch
+from sapwood.model import (
+    NewSession,
+    SessionPatch,
+    SessionQuery,
+    SessionRecord,
+    SystemFields,
+)
 from sapwood.store import Store
-from sapwood.testing.makers import ADA, cover, say
+from sapwood.testing.makers import ADA, cover, fork_of, say
 from sapwood.transfer import import_file
 
-from .worlds import export, lines_of, load, memory, names_in, seen_of
+from .worlds import export, joined, lines_of, load, memory, names_in, seen_of
+
+
+def record_in(store: Store, session: str) -> SessionRecord:
+    record = store.find_session(ADA, session)
+    assert record is not None
+    return record
 
 
 def furnished() -> Store:
@@ -49,6 +61,46 @@ def test_the_same_again_changes_nothing(source: Store, target: Store) -> None:
     done = load(target, export(source))
     assert (done.written, done.skipped, done.existing, done.notes) == (0, 7, ["s"], [])
     assert state(target) == before
+
+
+def test_a_session_keeps_its_kind(source: Store) -> None:
+    source.create_session(ADA, NewSession(id="facts", kind="memory"))
+    source.append(ADA, "facts", [say("f1")])
+    source.create_session(ADA, fork_of("facts", id="check", kind="review"))
+    source.create_session(ADA, fork_of("facts", id="chat", kind="chat"))
+    with memory() as target:
+        load(target, export(source))
+        kinds = {name: record_in(target, name).kind for name in names_in(target)}
+    assert kinds == {"s": "chat", "facts": "memory", "check": "review", "chat": "chat"}
+
+
+def test_a_session_keeps_what_the_system_has_of_it_and_when_it_was_active(source: Store) -> None:
+    system = SystemFields(key=("agent", "chat"), life=2, next="s", reason="reset")
+    source.create_session(ADA, NewSession(id="old", system=system))
+    source.append(ADA, "old", [say("o1"), say("o2")])
+    source.append(ADA, "old", [say("o3")], parent="o1")
+    source.update_session(ADA, "old", SessionPatch(active_us=77, closed=True))
+    with memory() as target:
+        data = export(source)
+        load(target, data)
+        record = record_in(target, "old")
+        assert (record.system, record.active_us, record.closed) == (system, 77, True)
+        listed = target.list_sessions(ADA, SessionQuery(key=("agent",))).sessions
+        assert [it.id for it in listed] == ["old"]
+        before = record_in(target, "old"), record_in(target, "s")
+        load(target, data)
+        assert (record_in(target, "old"), record_in(target, "s")) == before
+
+
+def test_a_file_without_kinds_is_of_chats(source: Store) -> None:
+    lines = lines_of(export(source))
+    for line in lines:
+        for name in ("session_kind", "system"):
+            line.pop(name, None)
+    with memory() as target:
+        load(target, joined(lines))
+        record = record_in(target, "s")
+        assert (record.kind, record.system) == ("chat", SystemFields())
 
 
 def test_what_is_new_is_added_on_its_branch(source: Store, target: Store) -> None:

@@ -50,7 +50,7 @@ def joined(lines: list[dict[str, Any]]) -> bytes:
 
 
 def names_in(store: Store, owner: str = ADA) -> list[str]:
-    page = store.list_sessions(owner, SessionQuery(limit=1_000))
+    page = store.list_sessions(owner, SessionQuery(kind=None, limit=1_000))
     return sorted(record.id for record in page.sessions)
 
 

@@ -33,14 +33,15 @@ def session_json(record: SessionRecord) -> dict[str, Any]:
     """Return a session's record; a tip of null is the root."""
     parent = record.parent
     return {
-        "id": record.id,
-        **fields_of(record, *RECORD_FIELDS),
+        **fields_of(record, "id", "kind", *RECORD_FIELDS),
+        "system": msgspec.structs.asdict(record.system),
         "parent": parent and {"kind": parent.kind.value, "session": parent.session},
         "forked_at": position_json(record.forked_at),
         "tip": None if isinstance(record.tip, Root) else record.tip,
         **fields_of(record, "messages", "context_tokens", "version"),
         "created_at": iso(record.created_at),
         "active_at": iso(record.active_at),
+        "updated_at": iso(record.updated_at),
     }
 
 

@@ -113,6 +113,17 @@ def chosen_mode(given: Collection[str], modes: Sequence[str]) -> str | None:
     return chosen[0] if chosen else None
 
 
+def asked_kind(kind: str) -> str | None:
+    """Return the kind of sessions that an option names; "all" is for every one."""
+    return None if kind == "all" else kind
+
+
+def kind_option(function: F) -> F:
+    """Add the option that says of which kind sessions are."""
+    words = "Those of this kind, 'chat' unless given; 'all' for every one."
+    return click.option("--kind", default="chat", help=words)(function)
+
+
 def iter_pages(sessions: SessionManager, **filters: Any) -> Iterator[SessionPage]:
     """Read sessions page by page, to the end."""
     while True:
@@ -133,7 +144,7 @@ def session_names(context: click.Context, parameter: click.Parameter, incomplete
         contextlib.suppress(SapwoodError),
         context.ensure_object(Settings).open() as sessions,
     ):
-        for page in islice(iter_pages(sessions, limit=PAGE), MOST_NAMES // PAGE):
+        for page in islice(iter_pages(sessions, kind=None, limit=PAGE), MOST_NAMES // PAGE):
             found += [it.id for it in page.sessions if it.id.startswith(incomplete)]
     return found
 

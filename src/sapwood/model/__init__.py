@@ -1,6 +1,7 @@
 """The records that everything else speaks in."""
 
 from .compaction import Compaction, CompactionNote, CompactionPreview
+from .data import DataVersion
 from .event import (
     AppendEvent,
     ClearEvent,
@@ -60,12 +61,14 @@ from .record import (
     DocumentPut,
     Health,
     Problem,
+    SessionCount,
     Statistics,
     Usage,
     UsageTotal,
 )
 from .search import Hit, Hits, Search
 from .session import (
+    CHAT,
     Edge,
     EdgeKind,
     ForkPoint,
@@ -74,10 +77,13 @@ from .session import (
     SessionPatch,
     SessionQuery,
     SessionRecord,
+    SystemFields,
+    SystemPatch,
     UpdatedSession,
 )
 
 __all__ = [
+    "CHAT",
     "ROOT",
     "AppendEvent",
     "Appended",
@@ -91,6 +97,7 @@ __all__ = [
     "CompactionNote",
     "CompactionPreview",
     "ContextEvent",
+    "DataVersion",
     "DeleteEvent",
     "Deleted",
     "Document",
@@ -129,6 +136,7 @@ __all__ = [
     "Root",
     "RowStatistic",
     "Search",
+    "SessionCount",
     "SessionPage",
     "SessionPatch",
     "SessionQuery",
@@ -136,6 +144,8 @@ __all__ = [
     "Statistics",
     "StatusEvent",
     "Summary",
+    "SystemFields",
+    "SystemPatch",
     "TextPart",
     "ToolCallPart",
     "ToolDefinition",

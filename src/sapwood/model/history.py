@@ -110,7 +110,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """A path as it is shown, from one snapshot.
 
     `more` says that a limit cut entries off; `bytes` is the stored size of the entries given;
-    `context_tokens` counts all that is visible at the leaf, not only these entries.
+    `context_tokens` counts all that is visible at the leaf, not only these entries. `data_at` is
+    where the version of the data stands that holds at the leaf.
     """
 
     entries: list[Entry]
@@ -120,6 +121,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     more: bool
     bytes: int
     snapshot: str
+    data_at: Position | None = None
 
     @property
     def messages_only(self) -> list[Message]:

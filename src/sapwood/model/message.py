@@ -81,7 +81,10 @@ class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Message(_Dated, msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A stored message. `home` is the session that wrote it, or None when that is gone."""
+    """A stored message. `home` is the session that wrote it, or None when that is gone.
+
+    `data_at` is where the version of the data stands that holds there; None when there is none.
+    """
 
     id: str
     role: str
@@ -95,6 +98,7 @@ class Message(_Dated, msgspec.Struct, frozen=True, kw_only=True, gc=False):
     created_us: int
     extra: dict[str, Any] = {}
     name: str | None = None
+    data_at: Position | None = None
 
     @property
     def position(self) -> Position:
@@ -123,7 +127,8 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
     `created_us`, where the store knows them without reading on; None otherwise. `documents` has the
     version of each document that came along, 0 where none is stored. `known` are the ids that were
     stored before, and `elsewhere` those of them that are not on the path to the tip: a retry after
-    the tip was moved is acknowledged, and not in the history.
+    the tip was moved is acknowledged, and not in the history. A mark is not among the messages, and
+    counts as written. `data_at` is where the data that was given stands.
     """
 
     messages: list[Message]
@@ -134,6 +139,7 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
     documents: dict[str, int] = {}
     known: list[str] = []
     elsewhere: list[str] = []
+    data_at: Position | None = None
 
 
 class UpdatedMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,14 +150,18 @@ class UpdatedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Deleted(msgspec.Struct, frozen=True, kw_only=True):
-    """What a deletion did: the ids erased now, and the overlays whose summaries may quote them."""
+    """What a deletion did: the ids erased now, and the overlays whose summaries may quote them.
+
+    `data` are the versions that were appended with them, and stay.
+    """
 
     ids: list[str]
     quoting_overlays: list[str]
+    data: list[Position] = []
 
 
 class Leaf(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of a branch. `message` is None when it was deleted; the position is still there."""
+    """The end of a branch. `message` is None when it was deleted, or is a mark."""
 
     id: str
     position: Position

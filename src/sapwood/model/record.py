@@ -126,13 +126,25 @@ class ChangedOwners(msgspec.Struct, frozen=True, kw_only=True):
     more: bool
 
 
+class SessionCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How many sessions of a kind are in a state."""
+
+    kind: str
+    state: str
+    sessions: int
+
+
 class Statistics(msgspec.Struct, frozen=True, kw_only=True):
-    """What an owner has, in numbers."""
+    """What an owner has, in numbers.
+
+    `sessions` and `messages` are of the kind "chat"; `counts` has the sessions of all kinds.
+    """
 
     sessions: int
     messages: int
     overlays: int
     documents: int
+    counts: list[SessionCount] = []
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,18 +6,21 @@ import msgspec
 
 from .history import EntryRef
 from .message import Position, _Dated
+from .session import CHAT
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
     """What to look for, in all of an owner's sessions or in what one session sees.
 
     `text` is the query: words, "phrases", OR, NOT, prefix*, and the filters role:, title:, tag:,
-    after: and before:. Every other character is searched for as it stands. A `cursor` goes on
-    after the page of the same search that gave it.
+    after: and before:. Every other character is searched for as it stands. Without a session, what
+    sessions of one kind said is searched; None is for all kinds. A `cursor` goes on after the page
+    of the same search that gave it.
     """
 
     text: str
     session: str | None = None
+    kind: str | None = CHAT
     limit: int = 20
     cursor: str | None = None
 

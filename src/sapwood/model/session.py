@@ -39,15 +39,45 @@ class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
     detach: bool = False
 
 
+CHAT = "chat"
+"""The kind of a session that is a conversation of the user's."""
+
+
+class SystemFields(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the layers above keep of a session: its key, and how it came to its end.
+
+    `key` says whose session it is, from the whole to the part: agent, channel, peer, thread. `life`
+    counts how often it was opened again, `next` is the session that goes on in its place, and
+    `reason` says why it was closed.
+    """
+
+    key: tuple[str, ...] = ()
+    life: int = 0
+    next: str | None = None
+    reason: str | None = None
+
+
+class SystemPatch(msgspec.Struct, frozen=True, kw_only=True):
+    """What to change in what the layers above keep of a session; what is not given stays."""
+
+    key: tuple[str, ...] | UnsetType = UNSET
+    life: int | UnsetType = UNSET
+    next: str | UnsetType | None = UNSET
+    reason: str | UnsetType | None = UNSET
+
+
 class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session to create.
 
-    A fork takes attributes, tags, budget, model and source from its source unless given.
+    A fork takes kind, attributes, tags, budget, model and source from its source unless given.
+    `kind` is "chat" unless given, and never changes: what is no conversation of the user's (facts,
+    reviews, sub-agents) has another, and is not listed, searched or counted unless asked for.
     `created_us` is for one that began elsewhere before; without it, it is the store's clock.
     """
 
     id: str
     title: str | None = None
+    kind: str | UnsetType = UNSET
     state: str = "active"
     tags: list[str] | UnsetType = UNSET
     attributes: dict[str, Any] | UnsetType = UNSET
@@ -55,6 +85,7 @@ class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     model: str | UnsetType | None = UNSET
     source: str | UnsetType | None = UNSET
     end_reason: str | None = None
+    system: SystemFields = SystemFields()
     parent: Edge | None = None
     fork: ForkPoint | None = None
     created_us: int | None = None
@@ -64,7 +95,8 @@ class SessionPatch(msgspec.Struct, frozen=True, kw_only=True):
     """What to change in a session's record; what is not given stays.
 
     `attributes` replaces them all. `merge` changes some: a JSON merge patch (RFC 7396), in which
-    null takes a field out. A session that is closed takes no more messages.
+    null takes a field out. A session that is closed takes no more messages. `active_us` is when it
+    was active last, for one that began elsewhere or is opened again.
     """
 
     title: str | UnsetType | None = UNSET
@@ -77,6 +109,8 @@ class SessionPatch(msgspec.Struct, frozen=True, kw_only=True):
     source: str | UnsetType | None = UNSET
     end_reason: str | UnsetType | None = UNSET
     closed: bool | UnsetType = UNSET
+    system: SystemPatch | UnsetType = UNSET
+    active_us: int | UnsetType = UNSET
 
 
 class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
@@ -87,13 +121,17 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     message, another prompt), and not appends. `context_tokens` estimates what the model is
     shown at the tip. `budget` is the session's token budget. `attributes` are free fields; `model`,
     `source` (where its user is: a channel, a program) and `end_reason` are names that are kept for
-    whoever asks. A `closed` session refuses appends, edits, overlays and checkouts.
+    whoever asks. A `closed` session refuses appends, edits, overlays and checkouts. `system` is
+    what the layers above keep of it. `updated_us` is when its record or one of its messages was
+    last written through it, by the store's clock, to the second at least. `data_at` is where the
+    version of the data stands that holds at the tip; None when there is none.
     """
 
     id: str
     tip: str | Root
     tip_position: Position | None
     title: str | None
+    kind: str
     state: str
     tags: list[str]
     attributes: dict[str, Any]
@@ -102,6 +140,7 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     source: str | None
     end_reason: str | None
     closed: bool
+    system: SystemFields
     parent: Edge | None
     forked_at: Position | None
     messages: int
@@ -109,17 +148,26 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     version: int
     created_us: int
     active_us: int
+    updated_us: int
+    data_at: Position | None = None
+
+    @property
+    def updated_at(self) -> datetime:
+        """When its record, or a message, was last written."""
+        return datetime_of(self.updated_us)
 
     @property
     def active_at(self) -> datetime:
-        """When its last appended message was said, or it was created."""
+        """When its last appended message was said, or it was created; or what a patch says."""
         return datetime_of(self.active_us)
 
 
 RECORD_FIELDS = tuple(
-    name for name in SessionPatch.__struct_fields__ if name in SessionRecord.__struct_fields__
+    name
+    for name in SessionPatch.__struct_fields__
+    if name in SessionRecord.__struct_fields__ and name != "active_us"
 )
-"""The fields of a record that a patch can give anew."""
+"""The fields of a record that a patch can give anew, but for its activity: that moves by itself."""
 
 
 class UpdatedSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,12 +180,16 @@ class UpdatedSession(msgspec.Struct, frozen=True, kw_only=True):
 class SessionQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which sessions to list. All filters must match; `tags` all have to be there.
 
-    Newest first. Activity is ordered by the second; within a second, by creation.
-    `cursor` continues after the page that gave it, under the same filters and order.
+    Listed are those of the kind "chat", unless another is given; None is for all kinds. Newest
+    first. Activity is ordered by the second; within a second, by creation. `cursor` continues after
+    the page that gave it, under the same filters and order. `key` finds the sessions whose key in
+    `system` begins with these parts, all of them whole ones.
     """
 
+    kind: str | None = CHAT
     state: str | None = None
     tags: list[str] = []
+    key: tuple[str, ...] = ()
     title_prefix: str | None = None
     parent: str | None = None
     created_from: datetime | None = None

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ..errors import AlreadyExistsError, MessageConflictError, StaleTipError
 from ..model import ROOT, OnKnown, Root
 from .codec import Packed
+from .data import is_same_data
 
 
 class KnownMessage(NamedTuple):
-    """A message that the session sees: its digest (None when deleted) and its parent's id."""
+    """A message that the session sees: its digest (None when deleted) and its parent's id.
+
+    And its own data, as it is now.
+    """
 
     digest: bytes | None
     parent: str | Root
+    data: bytes | None = None
 
 
 class AppendPlan(NamedTuple):
@@ -36,16 +41,18 @@ def plan_append(
     parent: str | Root | None,
     expected_tip: str | Root | None,
     on_known: OnKnown = "return",
+    marked: Collection[str | Root] = (),
 ) -> AppendPlan:
     """Decide what of a batch is new and where it goes; raise where it contradicts what is stored.
 
-    Stored messages are looked at before the expected tip is, so that a retry succeeds.
+    Stored messages are looked at before the expected tip is, so that a retry succeeds. `marked` are
+    the places that only marks follow, up to the tip.
     """
     _refuse_repeated_ids(batch)
     if on_known == "raise":
         _refuse_known(batch, seen)
     if on_known == "skip":
-        return _plan_around(batch, seen, tip, parent, expected_tip)
+        return _plan_around(batch, seen, tip, parent, expected_tip, marked)
     known = _known_prefix(batch, seen)
     _refuse_other_content(batch[:known], seen)
     if parent is not None:
@@ -54,7 +61,7 @@ def plan_append(
         return AppendPlan(known, None, batch)
     last_known = batch[known - 1].id if known else None
     if expected_tip is not None:
-        refuse_stale_tip(tip, expected_tip if last_known is None else last_known)
+        refuse_stale_tip(tip, expected_tip if last_known is None else last_known, marked)
     if parent is not None:
         return AppendPlan(known, parent if last_known is None else last_known, batch)
     return AppendPlan(known, None, batch)
@@ -75,13 +82,14 @@ def _plan_around(
     tip: str | Root,
     parent: str | Root | None,
     expected_tip: str | Root | None,
+    marked: Collection[str | Root],
 ) -> AppendPlan:
     """Plan for what is new alone; of what is known only the content has to be the same."""
     known = [it for it in batch if it.id in seen]
     new = [it for it in batch if it.id not in seen]
     _refuse_other_content(known, seen)
     if new and expected_tip is not None:
-        refuse_stale_tip(tip, expected_tip)
+        refuse_stale_tip(tip, expected_tip, marked)
     return AppendPlan(len(known), parent if new else None, [*known, *new])
 
 
@@ -117,6 +125,10 @@ def _refuse_other_content(batch: Sequence[Packed], seen: Mapping[str, KnownMessa
                 f"message {message.id!r} is stored with other content: "
                 "use a new id, or update the message"
             )
+        if not is_same_data(seen[message.id].data, message.data):
+            raise MessageConflictError(
+                f"message {message.id!r} is stored with other data: use a new id, or a mark"
+            )
 
 
 def _refuse_other_parent(
@@ -131,9 +143,11 @@ def _refuse_other_parent(
         parent = message.id
 
 
-def refuse_stale_tip(tip: str | Root, expected: str | Root) -> None:
-    """Refuse a write that was decided on another tip."""
-    if tip != expected:
+def refuse_stale_tip(
+    tip: str | Root, expected: str | Root, marked: Collection[str | Root] = ()
+) -> None:
+    """Refuse a write that was decided on another tip; only marks may follow it."""
+    if tip != expected and expected not in marked:
         raise StaleTipError(
             f"the tip is {_name(tip)}, not {_name(expected)}: read the session again, then decide"
         )

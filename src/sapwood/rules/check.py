@@ -28,10 +28,13 @@ from ..model import (
     Search,
     SessionPatch,
     SessionQuery,
+    SystemFields,
+    SystemPatch,
     Usage,
 )
 from .codec import encode_json, refuse_json
 from .ids import check_key, check_name, check_time
+from .system import MOST_PARTS
 from .tokens import MAX_TOKENS
 
 MAX_PAGE = 10_000
@@ -67,6 +70,13 @@ def place(value: str | Root, what: str) -> None:
     """Check a message's id or `ROOT`."""
     if not isinstance(value, Root):
         name(value, what)
+
+
+def position(value: Position, what: str) -> None:
+    """Check a position."""
+    instance(value, Position, what)
+    name(value.segment, f"{what}.segment")
+    count(value.depth, f"{what}.depth", 1)
 
 
 def message_ids(ids: Sequence[str]) -> None:
@@ -127,6 +137,10 @@ def new_session(new: NewSession) -> None:
     instance(new, NewSession, "session")
     name(new.id, "session")
     _record_fields(new)
+    if new.kind is not UNSET:
+        name(new.kind, "kind")
+    instance(new.system, SystemFields, "system")
+    _system_fields(new.system)
     given(check_time, new.created_us, "created_us")
     if new.parent is not None:
         instance(new.parent, Edge, "parent")
@@ -144,6 +158,11 @@ def patch(value: SessionPatch) -> None:
     _record_fields(value)
     if value.closed is not UNSET:
         instance(value.closed, bool, "closed")
+    if value.system is not UNSET:
+        instance(value.system, SystemPatch, "system")
+        _system_fields(value.system)
+    if value.active_us is not UNSET:
+        check_time(value.active_us, "active_us")
     if value.attributes is not UNSET and value.merge is not UNSET:
         raise UsageError("give attributes, which replaces all of them, or merge", path="merge")
 
@@ -167,6 +186,25 @@ def _record_fields(value: NewSession | SessionPatch) -> None:
             given(name, getattr(value, field), field)
 
 
+def _system_fields(value: SystemFields | SystemPatch) -> None:
+    if value.key is not UNSET:
+        system_key(value.key, "system.key")
+    if value.life is not UNSET:
+        count(value.life, "system.life", 0)
+    for field in ("next", "reason"):
+        if getattr(value, field) is not UNSET:
+            given(name, getattr(value, field), f"system.{field}")
+
+
+def system_key(key: tuple[str, ...], what: str) -> None:
+    """Check the parts of a key, which may be any text."""
+    instance(key, tuple, what)
+    if len(key) > MOST_PARTS:
+        raise UsageError(f"{what} has {len(key)} parts: {MOST_PARTS} at most", path=what)
+    for index, part in enumerate(key):
+        text(part, f"{what}[{index}]")
+
+
 def text(value: str, what: str) -> None:
     """Check that something is valid Unicode text."""
     instance(value, str, what)
@@ -178,7 +216,9 @@ def session_query(query: SessionQuery) -> None:
     instance(query, SessionQuery, "query")
     count(query.limit, "limit", 1, MAX_PAGE)
     _names(query.tags, "tags")
+    given(name, query.kind, "kind")
     given(name, query.state, "state")
+    system_key(query.key, "key")
     given(name, query.parent, "parent")
     given(text, query.title_prefix, "title_prefix")
     given(text, query.cursor, "cursor")
@@ -207,10 +247,7 @@ def read(query: Read) -> None:
 
 def message_page(after: Position | None, limit: int) -> None:
     """Check how a session's messages are listed."""
-    if after is not None:
-        instance(after, Position, "after")
-        name(after.segment, "after.segment")
-        count(after.depth, "after.depth", 1)
+    given(position, after, "after")
     count(limit, "limit", 1, MAX_PAGE)
 
 
@@ -360,6 +397,7 @@ def search(value: Search) -> None:
     """Check where to search and how much to give; the query is checked where it is read."""
     instance(value, Search, "search")
     given(name, value.session, "session")
+    given(name, value.kind, "kind")
     count(value.limit, "limit", 1, MAX_HITS)
     given(text, value.cursor, "cursor")
 

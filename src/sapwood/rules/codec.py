@@ -23,6 +23,9 @@ MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 # How deep a decoder gets depends on the interpreter and on its caller's stack: what is stored
 # must be readable by all of them.
 MAX_NESTING = 500
+MARK_ROLE = ""
+"""What no message has for its role."""
+MARK_DIGEST = b"mark"
 MAX_DIGEST_BYTES = 32
 USUAL_ROLES = frozenset({"user", "assistant", "system", "developer", "tool"})
 
@@ -56,13 +59,22 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     name: str | None = None
     given_digest: bytes | None = None
     """What its client has it compared by: it is stored, since nobody can work it out."""
+    data: bytes | None = None
+    """The data that holds from it on; a mark has nothing else."""
 
     @property
     def digest(self) -> bytes:
         """What a repeated append is compared by; worked out when asked for."""
+        if self.is_mark:
+            return MARK_DIGEST
         if self.given_digest is not None:
             return self.given_digest
         return digest(self.role, Body(self.parts, self.metadata, name=self.name))
+
+    @property
+    def is_mark(self) -> bool:
+        """Whether it is a position without a message."""
+        return self.role == MARK_ROLE
 
 
 _encode_body = msgspec.json.Encoder().encode

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict
 import msgspec
 
 from ..errors import UsageError
-from ..model import Edge, EdgeKind, Event
+from ..model import Edge, EdgeKind, Event, SystemFields, SystemPatch
 from ..rules import check
 from ..rules.tokens import TokenCounter, estimate_text
 
@@ -135,11 +135,15 @@ class RecordChanges(RecordFields, total=False):
 
     merge: dict[str, Any]
     closed: bool
+    system: SystemPatch
+    active_us: int
 
 
 class NewSessionFields(RecordFields, total=False):
     """What may be given to a new session by its manager; a parent may be its id alone."""
 
+    kind: str
+    system: SystemFields
     parent: Edge | str | None
 
 
@@ -166,8 +170,10 @@ def refuse_unknown(fields: Mapping[str, object], known: type, beside: Sequence[s
 class SessionFilters(TypedDict, total=False):
     """Which sessions to list; all that are given must match."""
 
+    kind: str | None
     state: str | None
     tags: list[str]
+    key: tuple[str, ...]
     title_prefix: str | None
     parent: str | None
     created_from: datetime | None

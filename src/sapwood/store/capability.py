@@ -14,3 +14,5 @@ class Capability(enum.Enum):
     """Several processes may write to it at once."""
     BACKUP = "backup"
     """It can be copied into a file while others write to it."""
+    DATA = "data"
+    """It keeps data at positions."""

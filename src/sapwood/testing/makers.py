@@ -19,6 +19,7 @@ from ..model import (
     NewSession,
     Part,
     Summary,
+    SystemFields,
     TextPart,
 )
 
@@ -59,10 +60,17 @@ def say_parts(id: str | None, *parts: Part, role: str = "assistant") -> NewMessa
 
 
 def fork_of(
-    source: str, message: Any = None, *, id: str = "fork", detach: bool = False
+    source: str,
+    message: Any = None,
+    *,
+    id: str = "fork",
+    detach: bool = False,
+    kind: str | UnsetType = UNSET,
+    system: SystemFields | None = None,
 ) -> NewSession:
     """Write a fork of a session, at a message or at its tip."""
-    return NewSession(id=id, fork=ForkPoint(session=source, message=message, detach=detach))
+    point = ForkPoint(session=source, message=message, detach=detach)
+    return NewSession(id=id, kind=kind, system=system or SystemFields(), fork=point)
 
 
 def cover(

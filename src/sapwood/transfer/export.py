@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._version import __version__
-from ..model import Gap, Leaf, Message, Read, Root, SessionQuery, SessionRecord
+from ..model import (
+    DataVersion,
+    Gap,
+    Leaf,
+    Message,
+    Position,
+    Read,
+    Root,
+    SessionQuery,
+    SessionRecord,
+)
 from ..store import Store
 from .lines import (
     FORMAT,
@@ -17,6 +28,7 @@ from .lines import (
     FileLine,
     GapLine,
     Header,
+    MarkLine,
     MessageLine,
     Origin,
     PlaceLine,
@@ -25,7 +37,7 @@ from .lines import (
     encode_line,
     made_of,
 )
-from .named_session import MessageOrGap, NamedSession, lasting_documents
+from .named_session import MessageOrGap, NamedSession, PlaceOnPath, lasting_documents
 from .overlays import OverlayEnds
 
 PAGE = 500
@@ -68,11 +80,12 @@ def _record_of(session: NamedSession) -> SessionRecord:
 
 
 def all_names(store: Store, owner: str) -> list[str]:
-    """Return the names of an owner's sessions, the oldest first."""
+    """Return the names of an owner's sessions of all kinds, the oldest first."""
     names: list[str] = []
     cursor = None
     while True:
-        page = store.list_sessions(owner, SessionQuery(order="created", limit=PAGE, cursor=cursor))
+        query = SessionQuery(kind=None, order="created", limit=PAGE, cursor=cursor)
+        page = store.list_sessions(owner, query)
         names += [record.id for record in page.sessions]
         cursor = page.cursor
         if cursor is None:
@@ -114,7 +127,8 @@ def find_origin(
     point = _fork_point(session, record, leaves)
     if point is None:
         return None
-    for name in (record.parent.session if record.parent else None, point.home):
+    home = None if isinstance(point, DataVersion) else point.home
+    for name in (record.parent.session if record.parent else None, home):
         if name is None or name == record.id or name not in others:
             continue
         other = session._replace(id=name)
@@ -128,11 +142,14 @@ def find_origin(
 
 def _fork_point(
     session: NamedSession, record: SessionRecord, leaves: Sequence[Leaf]
-) -> MessageOrGap | None:
-    """Find the message that a fork goes on from, deleted or not."""
+) -> PlaceOnPath | None:
+    """Find the message that a fork goes on from, deleted or not, or the mark."""
     point = record.forked_at
     if point is None:
         return None
+    held = session.store.read_data(session.owner, session.id, point) if session.has_data else None
+    if held is not None and held.position == point:
+        return session.find_named(held.id)
     for leaf in leaves:
         if leaf.position.depth >= point.depth and (found := session.find_at(leaf.id, point)):
             return found
@@ -162,11 +179,17 @@ class SessionExport:
         leaves = self.leaves = store.list_leaves(owner, name)
         origin = find_origin(self._session, record, leaves, self._done.names)
         self._done.names.add(name)
-        yield made_of(SessionLine, record, fork=origin, tip=tip_of(record))
+        yield made_of(
+            SessionLine, record, session_kind=record.kind, fork=origin, tip=tip_of(record)
+        )
         yield from documents
         ends = OverlayEnds(self._session, overlays)
-        for step in SessionWalk(self._session, skip_inherited=origin is not None).steps(leaves):
-            ends.meet(step.place)
+        walk = SessionWalk(self._session, skip_inherited=origin is not None)
+        if origin is not None:
+            walk.inherits(record.forked_at)
+        for step in walk.steps(leaves):
+            if not isinstance(step.place, DataVersion):
+                ends.meet(step.place)
             yield self._place_line(step)
         yield from ends.lines(leaves)
         yield from (made_of(UsageLine, it) for it in store.total_usage(owner, name))
@@ -174,9 +197,11 @@ class SessionExport:
     def _place_line(self, step: WalkStep) -> PlaceLine:
         if isinstance(step.place, Gap):
             self.gaps[step.place.id] = step.place
-            return GapLine(id=step.place.id, parent=step.parent)
+            return GapLine(id=step.place.id, parent=step.parent, data=step.data)
+        if isinstance(step.place, DataVersion):
+            return MarkLine(id=step.place.id, parent=step.parent, data=step.place.value)
         self._done.messages += 1
-        return _message_line(step.place, step.parent)
+        return _message_line(step.place, step.parent, step.data)
 
 
 def tip_of(record: SessionRecord) -> str | None:
@@ -190,7 +215,7 @@ def document_lines(store: Store, owner: str, session: str | None) -> Iterator[Do
         yield DocumentLine(key=document.key, value=document.value, inherit=document.inherit)
 
 
-def _message_line(message: Message, parent: str | None) -> MessageLine:
+def _message_line(message: Message, parent: str | None, data: dict[str, Any] | None) -> MessageLine:
     return MessageLine(
         id=message.id,
         parent=parent,
@@ -202,14 +227,16 @@ def _message_line(message: Message, parent: str | None) -> MessageLine:
         home=message.home,
         extra=message.extra,
         name=message.name,
+        data=data,
     )
 
 
 class WalkStep(NamedTuple):
-    """A message or a gap, and the id of what stands above it."""
+    """A message, a gap or a mark, the id of what stands above it, and its own data."""
 
-    place: MessageOrGap
+    place: PlaceOnPath
     parent: str | None
+    data: dict[str, Any] | None = None
 
 
 class SessionWalk:
@@ -220,17 +247,39 @@ class SessionWalk:
         self._store, self._owner, self._name = session
         self._skip_inherited = skip_inherited
         self._given: dict[str, int] = {}
+        self._inherited: set[Position] = set()
+        """Where inherited versions of the data stand: a version does not say whose it is."""
+
+    def inherits(self, point: Position | None) -> None:
+        """Pass over the marks on the path to a fork point, too."""
+        self._inherited = {it.position for it in self._session.versions(point)}
 
     def steps(self, leaves: Sequence[Leaf]) -> Iterator[WalkStep]:
-        """Yield the messages and gaps on the paths to these leaves."""
+        """Yield what stands on the paths to these leaves."""
         for leaf in leaves:
             above = self._last_given(leaf.id) if self._given or self._skip_inherited else None
             depth, parent = (above.depth, above.id) if above else (0, None)
-            for place in self._path(leaf, depth):
+            for place, data in self._with_data(leaf, depth):
                 if not self._is_given(place):
-                    yield WalkStep(place, parent)
+                    yield WalkStep(place, parent, data)
                     self._given[place.position.segment] = place.position.depth
                 parent = place.id
+
+    def _with_data(
+        self, leaf: Leaf, depth: int
+    ) -> Iterator[tuple[PlaceOnPath, dict[str, Any] | None]]:
+        """Yield what stands on the path below a depth, with its data, and marks among it."""
+        versions = deque[DataVersion]()
+        if leaf.message is None or leaf.message.data_at is not None:
+            found = self._session.versions(leaf.position)
+            versions.extend(it for it in reversed(found) if it.position.depth > depth)
+        for place in self._path(leaf, depth):
+            while versions and versions[0].position.depth < place.position.depth:
+                yield versions.popleft(), None
+            is_own = versions and versions[0].position == place.position
+            yield place, versions.popleft().value if is_own else None
+        for version in versions:
+            yield version, None
 
     def _path(self, leaf: Leaf, depth: int) -> Iterator[MessageOrGap]:
         """Yield what stands on the path below a depth; gaps are looked for where depths miss."""
@@ -276,7 +325,10 @@ class SessionWalk:
                 high = message.depth - 1
         return found
 
-    def _is_given(self, place: MessageOrGap) -> bool:
-        if self._skip_inherited and place.home != self._name:
+    def _is_given(self, place: PlaceOnPath) -> bool:
+        if isinstance(place, DataVersion):
+            if place.position in self._inherited:
+                return True
+        elif self._skip_inherited and place.home != self._name:
             return True
         return place.position.depth <= self._given.get(place.position.segment, 0)

@@ -12,9 +12,11 @@ from typing import BinaryIO
 
 import msgspec
 
-from ..errors import MessageConflictError, UsageError
+from ..errors import MessageConflictError, UnsupportedOperationError, UsageError
+from ..model import DataVersion
 from ..rules import check
-from ..rules.codec import pack
+from ..rules.codec import Packed, pack
+from ..rules.data import with_data
 from ..store import Store
 from .export import tip_of
 from .import_marks import ImportMark, find_mark
@@ -24,6 +26,7 @@ from .lines import (
     MAX_LINE_BYTES,
     DocumentLine,
     GapLine,
+    MarkLine,
     MessageLine,
     NumberedLine,
     Origin,
@@ -131,7 +134,7 @@ class _FileCheck:
         try:
             if isinstance(line, SessionLine):
                 self._begin(line, it.number)
-            elif isinstance(line, MessageLine | GapLine):
+            elif isinstance(line, MessageLine | GapLine | MarkLine):
                 self._place(line, it)
             elif isinstance(line, OverlayLine):
                 self._overlay(line, it.number)
@@ -216,17 +219,38 @@ class _FileCheck:
             raise wrong(it.number, f"has the id {line.id!r}, which the session {what}")
         if line.parent is not None and not self._sees(line.parent):
             raise wrong(it.number, f"follows {line.parent!r}, which does not come before it")
-        pack(new_place(line), lambda: "", self._store.max_message_bytes)
+        self._check_content(line)
         self._visible.add(line.id, line.parent)
         self._elsewhere.discard(line.id)
         is_gap = isinstance(line, GapLine)
         if self._now.is_closed and is_gap and self._session.find_named(line.id) is None:
             self._add_conflict(it.number, f"gap {line.id!r} {_NOT_TAKEN}")
+        if self._now.exists and isinstance(line, MarkLine):
+            self._compare_mark(line, it.number)
         if self._now.exists and isinstance(line, MessageLine):
             self._waiting.append(it)
             self._size += it.size
             if len(self._waiting) >= CHUNK or self._size >= CHUNK_BYTES:
                 self._compare_waiting()
+
+    def _check_content(self, line: PlaceLine) -> None:
+        most, batch = self._store.max_message_bytes, list[Packed]()
+        if not isinstance(line, MarkLine):
+            batch = [pack(new_place(line), lambda: "", most)]
+        if line.data is not None:
+            with_data(batch, line.data, line.id if isinstance(line, MarkLine) else None, str, most)
+            if not self._session.has_data:
+                raise UnsupportedOperationError(
+                    "the file has data at positions, which this store does not keep: use another"
+                )
+
+    def _compare_mark(self, line: MarkLine, number: int) -> None:
+        stored = self._session.find_named(line.id)
+        is_equal = isinstance(stored, DataVersion) and stored.value == line.data
+        if stored is not None and not is_equal:
+            self._add_conflict(number, f"mark {line.id!r} has other data in the store")
+        if stored is None and self._now.is_closed:
+            self._add_conflict(number, f"mark {line.id!r} {_NOT_TAKEN}")
 
     def _overlay(self, line: OverlayLine, number: int) -> None:
         if line.id in self._now.overlays:
@@ -294,6 +318,8 @@ def _difference(stored: NamedSession, line: MessageLine, found: MessagesById) ->
     here = (line.role, line.parts, line.metadata, line.name)
     if (message.role, message.parts, message.metadata, message.name) != here:
         return "has other content in the store"
+    if stored.own_data(message) != line.data:
+        return "has other data in the store"
     return "" if stored.follows(message, line, found) else "follows another message in the store"
 
 

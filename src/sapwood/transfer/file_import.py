@@ -17,7 +17,7 @@ from ..errors import (
     SapwoodError,
     StaleVersionError,
 )
-from ..model import Edge, NewMessage, Root, SessionPatch, SessionRecord
+from ..model import Edge, Root, SessionRecord
 from ..store import Store
 from .file_check import ImportPlan, SessionPlan, check_file
 from .import_marks import drop_mark, mark_of, put_mark
@@ -26,14 +26,16 @@ from .lines import (
     CHUNK_BYTES,
     DocumentLine,
     GapLine,
+    MarkLine,
     MessageLine,
     OverlayLine,
     PlaceLine,
+    Run,
     SessionLine,
     UsageLine,
-    count_messages,
     is_for_a_gap,
     iter_lines,
+    last_patch,
     new_session,
     new_usage,
     runs_of,
@@ -125,7 +127,7 @@ class _FileImport:
 
     def take(self, line: object, size: int) -> None:
         """Write a line, or keep it for the next batch."""
-        if isinstance(line, MessageLine | GapLine):
+        if isinstance(line, MessageLine | GapLine | MarkLine):
             self._batch.append(line)
             self._size += size
             if len(self._batch) >= CHUNK or self._size >= CHUNK_BYTES:
@@ -230,8 +232,8 @@ class _FileImport:
         name = self._session.id
         if name not in self.done.created:
             self.done.skipped += sum(isinstance(it, MessageLine) for it in batch if it.id in known)
-        for parent, run in runs_of(line for line in batch if line.id not in known):
-            self._append(run, parent)
+        for run in runs_of(line for line in batch if line.id not in known):
+            self._append(run)
         # They were appended by this run, or by one that was cut off.
         found = self._session.find([it.id for it in batch if isinstance(it, GapLine)]).values()
         gaps = [it.id for it in found if it.home == name and is_for_a_gap(it)]
@@ -242,9 +244,11 @@ class _FileImport:
     def _known(self, batch: list[PlaceLine]) -> set[str]:
         known = {*self._session.find([line.id for line in batch])}
         gaps = [it.id for it in batch if isinstance(it, GapLine) and it.id not in known]
+        marks = [it.id for it in batch if isinstance(it, MarkLine)]
+        known |= {id for id in marks if self._session.find_data(id) is not None}
         return known | {id for id in gaps if self._session.is_deleted(id)}
 
-    def _append(self, run: list[NewMessage], parent: str | None) -> None:
+    def _append(self, run: Run) -> None:
         assert self._writer is not None
         assert self._line is not None
         record = self._writer.look()
@@ -252,7 +256,7 @@ class _FileImport:
             # The tip is about to be moved: after a kill, the next run knows where it was.
             self._mark(self._line, record)
             self._marked = record.tip
-        self.done.written += count_messages(run, self._writer.append(run, parent))
+        self.done.written += run.count(self._writer.append(run))
 
     def _end_session(self) -> None:
         """Put the tip where the file has it, unless the session went on here by itself."""
@@ -268,15 +272,18 @@ class _FileImport:
         self._delete_gaps(self._line.id, self._plan.awaited)
         if not self._now.is_closed:
             self._writer.leave(self._line.tip)
-            self._close_if_ours(self._line)
+            self._end_record_if_ours(self._line)
         if self._is_marked:
             drop_mark(self._store, self._owner, self._line.id)
         self._line = self._writer = None
         self._progress()
 
-    def _close_if_ours(self, line: SessionLine) -> None:
-        if line.closed and self._now.is_ours:
-            self._store.update_session(self._owner, line.id, SessionPatch(closed=True))
+    def _end_record_if_ours(self, line: SessionLine) -> None:
+        """Let it be closed, and active when it was, now that all of it is there."""
+        record = self._session.find_record() if self._now.is_ours else None
+        patch = None if record is None else last_patch(line, record)
+        if patch is not None:
+            self._store.update_session(self._owner, line.id, patch)
 
     def _delete_gaps(self, session: str, awaited: Container[str] = ()) -> None:
         """Delete what stands in the place of gaps, but for what an overlay of a fork awaits."""

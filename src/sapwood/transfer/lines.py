@@ -15,6 +15,9 @@ import msgspec
 
 from ..errors import UnsupportedOperationError, UsageError
 from ..model import (
+    CHAT,
+    ROOT,
+    Appended,
     Edge,
     EntryRef,
     ForkPoint,
@@ -23,8 +26,12 @@ from ..model import (
     NewOverlay,
     NewSession,
     Part,
+    SessionPatch,
+    SessionRecord,
+    SystemFields,
     Usage,
 )
+from ..store import Store
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -62,7 +69,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class SessionLine(_LineBase, frozen=True, kw_only=True, tag="session"):
-    """A session's record. `version` and `active_us` are told, but a store gives its own."""
+    """A session's record. `version` is told, but a store gives its own."""
 
     id: str
     title: str | None
@@ -80,6 +87,8 @@ class SessionLine(_LineBase, frozen=True, kw_only=True, tag="session"):
     active_us: int
     version: int
     closed: bool = False
+    session_kind: str = CHAT
+    system: SystemFields = SystemFields()
 
 
 class DocumentLine(_LineBase, frozen=True, kw_only=True, tag="document"):
@@ -103,6 +112,7 @@ class MessageLine(_LineBase, frozen=True, kw_only=True, tag="message"):
     home: str | None
     extra: dict[str, Any] = {}
     name: str | None = None
+    data: dict[str, Any] | None = None
 
 
 class GapLine(_LineBase, frozen=True, kw_only=True, tag="gap"):
@@ -110,6 +120,15 @@ class GapLine(_LineBase, frozen=True, kw_only=True, tag="gap"):
 
     id: str
     parent: str | None
+    data: dict[str, Any] | None = None
+
+
+class MarkLine(_LineBase, frozen=True, kw_only=True, tag="mark"):
+    """A place that has data and never had a message."""
+
+    id: str
+    parent: str | None
+    data: dict[str, Any]
 
 
 class OverlayLine(_LineBase, frozen=True, kw_only=True, tag="overlay"):
@@ -149,7 +168,7 @@ class EndLine(_LineBase, frozen=True, kw_only=True, tag="end"):
     messages: int
 
 
-PlaceLine = MessageLine | GapLine
+PlaceLine = MessageLine | GapLine | MarkLine
 FileLine = SessionLine | DocumentLine | PlaceLine | OverlayLine | UsageLine | EndLine
 
 _encode = msgspec.json.Encoder().encode
@@ -244,7 +263,7 @@ def _iter_raw(file: BinaryIO, number: int = 0) -> Iterator[tuple[bytes, int]]:
             yield data, number
 
 
-def made_of(kind: type[S], source: msgspec.Struct, **others: Any) -> S:
+def made_of(kind: type[S], source: msgspec.Struct, /, **others: Any) -> S:
     """Make a record of the fields that another has under the same names, and of others."""
     names = set(kind.__struct_fields__) & set(source.__struct_fields__)
     return kind(**{name: getattr(source, name) for name in names} | others)
@@ -253,10 +272,20 @@ def made_of(kind: type[S], source: msgspec.Struct, **others: Any) -> S:
 def new_session(line: SessionLine, parent: Edge | None) -> NewSession:
     """Make a session to create of its line."""
     fork = line.fork and made_of(ForkPoint, line.fork)
-    return made_of(NewSession, line, parent=parent, fork=fork)
+    return made_of(NewSession, line, kind=line.session_kind, parent=parent, fork=fork)
 
 
-def new_place(line: PlaceLine) -> NewMessage:
+def last_patch(line: SessionLine, record: SessionRecord) -> SessionPatch | None:
+    """Return what a session's record gets last, when all else is there; None for nothing."""
+    changes: dict[str, Any] = {}
+    if line.closed and not record.closed:
+        changes["closed"] = True
+    if line.active_us != record.active_us:
+        changes["active_us"] = line.active_us
+    return SessionPatch(**changes) if changes else None
+
+
+def new_place(line: MessageLine | GapLine) -> NewMessage:
     """Make what is appended for a line; for a gap, an empty message that is deleted again."""
     if not isinstance(line, MessageLine):
         return NewMessage(id=line.id, role="user", parts=[], metadata=FOR_A_GAP, tokens=0)
@@ -272,23 +301,43 @@ def new_place(line: PlaceLine) -> NewMessage:
     )
 
 
-def runs_of(lines: Iterable[PlaceLine]) -> Iterator[tuple[str | None, list[NewMessage]]]:
-    """Put lines together that follow each other; yield what is appended, and after which parent."""
-    run: list[NewMessage] = []
-    parent: str | None = None
+class Run(NamedTuple):
+    """What is appended by one call: messages that follow each other, or a mark."""
+
+    parent: str | None
+    ids: list[str]
+    messages: list[NewMessage]
+    data: dict[str, Any] | None
+
+    def append_to(self, store: Store, owner: str, session: str) -> Appended:
+        """Append it."""
+        given: dict[str, Any] = {} if self.data is None else {"data": self.data}
+        if not self.messages:
+            given["id"] = self.ids[-1]
+        return store.append(owner, session, self.messages, parent=self.parent or ROOT, **given)
+
+    def count(self, written: int) -> int:
+        """Count what was written and is there to stay: what was there is its beginning."""
+        new = self.messages[len(self.messages) - written :]
+        return sum(not is_for_a_gap(it) for it in new)
+
+
+def runs_of(lines: Iterable[PlaceLine]) -> Iterator[Run]:
+    """Put lines together that follow each other, up to one that has data."""
+    run: list[PlaceLine] = []
     for line in lines:
-        if run and line.parent != run[-1].id:
-            yield parent, run
+        is_next = run and line.parent == run[-1].id and run[-1].data is None
+        if run and (not is_next or isinstance(line, MarkLine)):
+            yield _run(run)
             run = []
-        parent = parent if run else line.parent
-        run.append(new_place(line))
+        run.append(line)
     if run:
-        yield parent, run
+        yield _run(run)
 
 
-def count_messages(run: Sequence[NewMessage], written: int) -> int:
-    """Count what of a run was written and is there to stay: what was there is its beginning."""
-    return sum(not is_for_a_gap(it) for it in run[len(run) - written :])
+def _run(lines: Sequence[PlaceLine]) -> Run:
+    messages = [new_place(line) for line in lines if not isinstance(line, MarkLine)]
+    return Run(lines[0].parent, [line.id for line in lines], messages, lines[-1].data)
 
 
 def is_for_a_gap(message: Message | NewMessage) -> bool:

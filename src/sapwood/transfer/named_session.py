@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..errors import NotFoundError
-from ..model import Document, Gap, Message, Position, Read, SessionRecord
-from ..store import Store
+from ..model import DataVersion, Document, Gap, Message, Position, Read, SessionRecord
+from ..store import Capability, Store
 from .lines import MessageLine
 
 MessageOrGap = Message | Gap
+PlaceOnPath = Message | Gap | DataVersion
+"""What stands at a position; a version of the data stands for a mark."""
 MessagesById = dict[str, Message]
 
 
@@ -51,6 +53,39 @@ class NamedSession(NamedTuple):
         parents = {line.parent for line in lines if line.parent and line.id in found}
         return found | self.find([id for id in parents if id not in found])
 
+    def versions(self, position: Position | None) -> list[DataVersion]:
+        """Read the versions of the data at and above a position, the newest first."""
+        found: list[DataVersion] = []
+        while position is not None and self.has_data:
+            found += self.store.list_data(self.owner, self.id, position)
+            position = found[-1].previous if found else None
+        return found
+
+    def find_data(self, id: str) -> DataVersion | None:
+        """Find the data that a place has itself: a message's, a gap's or a mark's."""
+        if not self.has_data:
+            return None
+        try:
+            at = self.store.read(
+                self.owner, self.id, Read(leaf=id, overlays=False, limit=1, backwards=True)
+            ).data_at
+            found = None if at is None else self.store.read_data(self.owner, self.id, at)
+        except NotFoundError:
+            return None
+        return found if found is not None and found.id == id else None
+
+    def own_data(self, message: Message) -> dict[str, Any] | None:
+        """Return the data that a message has itself."""
+        if message.data_at is None or message.data_at != message.position:
+            return None
+        found = self.store.read_data(self.owner, self.id, message.data_at)
+        return None if found is None else found.value
+
+    @property
+    def has_data(self) -> bool:
+        """Whether the store keeps data at positions."""
+        return Capability.DATA in self.store.capabilities
+
     def find_at(self, leaf: str, position: Position) -> MessageOrGap | None:
         """Find what stands at a position; None if that is not on the path to the leaf."""
         depth = position.depth
@@ -59,7 +94,7 @@ class NamedSession(NamedTuple):
         ] or [*self.store.list_gaps(self.owner, self.id, leaf, after=depth - 1)[:1]]
         return found[0] if found and found[0].position == position else None
 
-    def find_named(self, id: str) -> MessageOrGap | None:
+    def find_named(self, id: str) -> PlaceOnPath | None:
         """Find what the session sees under an id."""
         [message] = self.store.find_messages(self.owner, self.id, [id])
         if message is not None:
@@ -69,7 +104,7 @@ class NamedSession(NamedTuple):
             gaps = self.store.list_gaps(self.owner, self.id, id, after=above.depth if above else 0)
         except NotFoundError:
             return None
-        return gaps[-1] if gaps else None
+        return gaps[-1] if gaps and gaps[-1].id == id else self.find_data(id)
 
     def find_live(self, leaf: str, before: int | None = None) -> Message | None:
         """Find the nearest message at or above a leaf, or above a depth, that was not deleted."""

@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from ..errors import AlreadyExistsError, ConflictError, NotFoundError
-from ..model import EntryRef, Leaf, Overlay, Position, Read, Summary
+from ..model import DataVersion, EntryRef, Leaf, Overlay, Position, Read, Summary
 from .lines import OverlayLine, made_of, new_overlay
 from .named_session import MessageOrGap, NamedSession
 
@@ -138,7 +138,7 @@ class OverlayPutter:
 
     def _end(self, line: OverlayLine, id: str) -> MessageOrGap:
         found = self._session.find_named(id)
-        if found is None:
+        if found is None or isinstance(found, DataVersion):
             raise ConflictError(f"overlay {line.id!r} ends at {id!r}, which is not there")
         return found
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 
 from ..errors import NotFoundError, StaleTipError
-from ..model import ROOT, NewMessage, Root, SessionRecord
+from ..model import ROOT, Root, SessionRecord
 from .export import tip_of
 from .file_check import SessionPlan
+from .lines import Run
 from .named_session import NamedSession
 
 
@@ -32,18 +32,18 @@ class SessionWriter:
             with contextlib.suppress(NotFoundError):
                 self._move(plan.tip_before or ROOT)
 
-    def append(self, run: Sequence[NewMessage], parent: str | None) -> int:
-        """Append messages after a parent; return how many were new. Look before."""
-        self._fresh.update(it.id for it in run if it.id is not None)
+    def append(self, run: Run) -> int:
+        """Append messages or a mark after a parent; return how many were new. Look before."""
+        self._fresh.update(run.ids)
         is_aside = self._plan.exists or self._is_moved
         if is_aside:
-            self._aside = run[-1].id
-        done = self._store.append(self._owner, self._name, run, parent=parent or ROOT)
+            self._aside = run.ids[-1]
+        done = run.append_to(self._store, self._owner, self._name)
         if is_aside:
             self.put_back()
         elif done.written:
-            self._tip = run[-1].id or ROOT
-        self._written += done.written
+            self._tip = run.ids[-1]
+        self._written += done.written if run.messages else 0
         return done.written
 
     def put_back(self) -> None:

@@ -22,6 +22,11 @@ def key_of(raw: Redis, prefix: str, session: str, part: str, owner: str = ADA) -
     return f"{prefix}:{{{value.split()[0].decode()}}}:{part}"
 
 
+def left_of_nothing(prefix: str) -> list[bytes]:
+    """Return the keys that stay when all owners were erased."""
+    return [f"{prefix}:schema".encode(), f"{prefix}:{{floor}}:t".encode()]
+
+
 def furnish(store: RedisStore) -> None:
     store.create_session(ADA, NewSession(id="s"))
     for id in ("m1", "m2", "m3", "m4"):

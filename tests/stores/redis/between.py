@@ -18,6 +18,7 @@ SCRIPTS = (
     "publish_changes",
     "range_tokens",
     "context_tokens",
+    "index_key",
 )
 
 

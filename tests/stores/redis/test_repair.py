@@ -11,7 +11,7 @@ from redis import Redis
 from sapwood.errors import (
     StoreCorruptError,
 )
-from sapwood.model import NewSession, Read, Search, SessionQuery
+from sapwood.model import NewSession, Read, Search, SessionQuery, SystemFields
 from sapwood.stores.redis import RedisStore
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, say
@@ -89,6 +89,27 @@ def test_a_repaired_listing_is_in_the_order_of_activity(
     assert store.admin.repair() == []
     page = store.list_sessions(ADA, SessionQuery(order="active"))
     assert [it.id for it in page.sessions] == ["s1", "s3", "s2"]
+
+
+@pytest.mark.parametrize("lost", ["lk", "ki", "both", "stale"])
+def test_sessions_are_found_by_their_keys_again(
+    store: RedisStore, raw: Redis, prefix: str, lost: str
+) -> None:
+    for id, key in (("s", ("agent", "a")), ("t", ("agent", "b")), ("plain", ())):
+        store.create_session(ADA, NewSession(id=id, system=SystemFields(key=key)))
+    index = {part: f"{prefix}:{{o:{ADA}}}:{part}" for part in ("lk", "ki")}
+    if lost == "stale":
+        raw.zadd(index["lk"], {"00ff 0000000000000099gone": 0})
+        raw.hset(index["ki"], "0000000000000099gone", "00ff")
+    else:
+        raw.delete(*(key for part, key in index.items() if lost in (part, "both")))
+    assert {it.kind for it in store.admin.check()} == {"listing"}
+    assert store.admin.repair() == []
+    found = store.list_sessions(ADA, SessionQuery(key=("agent",))).sessions
+    assert [it.id for it in found] == ["t", "s"]
+    for id in ("s", "t"):
+        store.delete_session(ADA, id)
+    assert not raw.exists(*index.values())
 
 
 def test_rule_08_what_is_damaged_is_in_no_other_owners_way(

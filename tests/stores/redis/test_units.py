@@ -19,6 +19,7 @@ from sapwood.model import (
     Read,
     SessionPatch,
     SessionRecord,
+    SystemPatch,
 )
 from sapwood.stores.redis import RedisStore
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
@@ -46,6 +47,7 @@ PATCHES = {
     "attributes": SessionPatch(attributes={"b": None}),
     "merge": SessionPatch(merge={"k": None, "b": {"c": 1}}, tags=[]),
     "open": SessionPatch(closed=False, state="active"),
+    "system": SessionPatch(system=SystemPatch(key=("a", "b"), life=1, reason="é"), title="t"),
 }
 FULL = NewSession(
     id="s", title="[old]\n\0", tags=["{", "]"], attributes={"k": 1}, budget=10**12, model="é/"
@@ -148,7 +150,8 @@ class TestPatches:
 
 
 def _patched(record: SessionRecord) -> list[Any]:
-    moved = {"id", "tip", "tip_position", "messages", "context_tokens", "created_us", "active_us"}
+    moved = {"id", "tip", "tip_position", "messages", "context_tokens", "created_us"}
+    moved |= {"active_us", "updated_us"}
     return [getattr(record, it) for it in record.__struct_fields__ if it not in moved]
 
 

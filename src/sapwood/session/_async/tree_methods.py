@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import msgspec
 
@@ -75,9 +76,9 @@ class AsyncTreeMethods(AsyncSessionBase):
         appended meanwhile.
         """
         tip = (await self._stored.record()).tip
-        asked = await _question_before(self._stored, tip, None if answer is None else id_of(answer))
-        await self.checkout(asked, expected_tip=tip)
-        return asked
+        found = await _question_before(self._stored, tip, None if answer is None else id_of(answer))
+        await self.checkout(found.place, expected_tip=tip)
+        return found.asked
 
     async def edit(
         self, message: MessageRef, content: Content, *, id: str | None = None
@@ -147,17 +148,28 @@ class AsyncTreeMethods(AsyncSessionBase):
         return record
 
 
+class _Question(NamedTuple):
+    """A user's message, and the place that another answer follows: a mark may be in between."""
+
+    asked: Message
+    place: PlaceRef
+
+
 async def _question_before(
     stored: AsyncStoredSession, tip: str | Root, answer: str | None
-) -> Message:
+) -> _Question:
     """Return the last user message before an answer, or on the path to the tip."""
     leaf, before = _name(tip) if answer is None else answer, None
+    below: Message | None = None
     while leaf is not None:
         query = Read(leaf=leaf, overlays=False, limit=PAGE, before=before, backwards=True)
         history = await _read_from(stored, tip, query)
         for message in reversed(history.messages_only):
             if message.id != answer and is_said_by_user(message):
-                return message
+                if history.data_at is None or below is None:
+                    return _Question(message, message)
+                return _Question(message, await stored.get_parent(below.id))
+            below = message
         if not history.more:
             break
         before = history.entries[0].depth
@@ -180,7 +192,7 @@ def _gone_if_cleared(tip: str | Root) -> Iterator[None]:
         raise StaleTipError("the session was cleared meanwhile: read it again") from error
 
 
-async def _place_before(stored: AsyncStoredSession, tip: str, turns: int) -> Message | Root:
+async def _place_before(stored: AsyncStoredSession, tip: str, turns: int) -> PlaceRef:
     limit = PAGE
     while True:
         query = Read(leaf=tip, overlays=False, limit=limit, backwards=True)
@@ -188,6 +200,10 @@ async def _place_before(stored: AsyncStoredSession, tip: str, turns: int) -> Mes
         # The first turn of a window that was cut off may have begun above it.
         if not history.more or len(turn_starts(history.messages_only)) > turns:
             index = place_before_last_turns(history.messages_only, turns)
+            if history.data_at is not None:
+                # What a mark set since stays with the turn before, and is not undone with this one.
+                first = history.messages_only[0 if index is None else index + 1]
+                return await stored.get_parent(first.id)
             return ROOT if index is None else history.messages_only[index]
         limit *= 4
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import msgspec
 
@@ -75,9 +76,9 @@ class TreeMethods(SessionBase):
         appended meanwhile.
         """
         tip = (self._stored.record()).tip
-        asked = _question_before(self._stored, tip, None if answer is None else id_of(answer))
-        self.checkout(asked, expected_tip=tip)
-        return asked
+        found = _question_before(self._stored, tip, None if answer is None else id_of(answer))
+        self.checkout(found.place, expected_tip=tip)
+        return found.asked
 
     def edit(self, message: MessageRef, content: Content, *, id: str | None = None) -> Message:
         """Write a message anew, on a branch beside the old one; the tip moves to the new one."""
@@ -145,15 +146,26 @@ class TreeMethods(SessionBase):
         return record
 
 
-def _question_before(stored: StoredSession, tip: str | Root, answer: str | None) -> Message:
+class _Question(NamedTuple):
+    """A user's message, and the place that another answer follows: a mark may be in between."""
+
+    asked: Message
+    place: PlaceRef
+
+
+def _question_before(stored: StoredSession, tip: str | Root, answer: str | None) -> _Question:
     """Return the last user message before an answer, or on the path to the tip."""
     leaf, before = _name(tip) if answer is None else answer, None
+    below: Message | None = None
     while leaf is not None:
         query = Read(leaf=leaf, overlays=False, limit=PAGE, before=before, backwards=True)
         history = _read_from(stored, tip, query)
         for message in reversed(history.messages_only):
             if message.id != answer and is_said_by_user(message):
-                return message
+                if history.data_at is None or below is None:
+                    return _Question(message, message)
+                return _Question(message, stored.get_parent(below.id))
+            below = message
         if not history.more:
             break
         before = history.entries[0].depth
@@ -176,7 +188,7 @@ def _gone_if_cleared(tip: str | Root) -> Iterator[None]:
         raise StaleTipError("the session was cleared meanwhile: read it again") from error
 
 
-def _place_before(stored: StoredSession, tip: str, turns: int) -> Message | Root:
+def _place_before(stored: StoredSession, tip: str, turns: int) -> PlaceRef:
     limit = PAGE
     while True:
         query = Read(leaf=tip, overlays=False, limit=limit, backwards=True)
@@ -184,6 +196,10 @@ def _place_before(stored: StoredSession, tip: str, turns: int) -> Message | Root
         # The first turn of a window that was cut off may have begun above it.
         if not history.more or len(turn_starts(history.messages_only)) > turns:
             index = place_before_last_turns(history.messages_only, turns)
+            if history.data_at is not None:
+                # What a mark set since stays with the turn before, and is not undone with this one.
+                first = history.messages_only[0 if index is None else index + 1]
+                return stored.get_parent(first.id)
             return ROOT if index is None else history.messages_only[index]
         limit *= 4
 

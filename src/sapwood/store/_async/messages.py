@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 from ...model import (
     Appended,
@@ -43,6 +44,9 @@ class AsyncMessageCalls(ABC):
         patch: SessionPatch | None = None,
         expected_snapshot: str | None = None,
         on_known: OnKnown = "return",
+        data: dict[str, Any] | None = None,
+        expected_data: Position | Root | None = None,
+        id: str | None = None,
     ) -> Appended:
         """Append messages, one after the other, all or none.
 
@@ -66,12 +70,18 @@ class AsyncMessageCalls(ABC):
         a message on the path that they follow was edited or deleted since. It does not see that a
         session was cleared: give `expected_tip`, too.
 
+        `data` is what the session's data is from the last message on. It is compared, too: a retry
+        with other data, or with none, is `MessageConflictError`. Without messages, data makes a
+        mark: a position of its own, named by `id` or by one that we make. `expected_data` is the
+        `data_at` of the position that new messages follow, or `ROOT` where there has to be none.
+
         Changes of the session's documents and a patch of its record come along, all or nothing. A
         call whose messages are all known writes nothing and checks no guard, because everything was
         written together with them. The answer then has the documents' current versions.
 
         Raises `StaleTipError` when the tip is not the expected one, `StaleVersionError` when the
-        version of the record or of a document is not, `LeaseLostError` as `add_overlay` does,
+        version of the record, of a document or of the data is not, `LeaseLostError` as
+        `add_overlay` does,
         `SessionClosedError` for new messages in a closed session, and `NotFoundError` for a parent
         that the session does not see.
         """
@@ -109,8 +119,9 @@ class AsyncMessageCalls(ABC):
     ) -> Deleted:
         """Erase messages, all or none; their positions stay, empty, and their ids stay taken.
 
-        A message that is deleted already is passed over, whoever wrote it. The answer lists the
-        overlays, in force anywhere, that cover one of them: their summaries may quote it. Raises
+        A message that is deleted already is passed over, whoever wrote it, and so is a mark. The
+        answer lists the overlays, in force anywhere, that cover one of them: their summaries may
+        quote it. Data that was appended with one stays, and the answer names it. Raises
         `NotFoundError` for an unknown message, `LeaseLostError` as `add_overlay` does, and
         `ConflictError` for an inherited one whose home is still there.
         """
@@ -175,13 +186,16 @@ class AsyncMessageCalls(ABC):
 
     @abstractmethod
     async def list_children(self, owner: str, session: str, message: str | Root) -> list[Message]:
-        """List the live messages that the session sees right after a message, by position."""
+        """List the live messages that the session sees right after a message, by position.
+
+        Marks are looked through: what follows one follows what it follows.
+        """
 
     @abstractmethod
     async def list_leaves(self, owner: str, session: str) -> list[Leaf]:
         """List the ends of the session's branches: positions it sees that nothing it sees follows.
 
-        A deleted end is listed without its message. By position.
+        An end that was deleted, or is a mark, is listed without a message. By position.
         """
 
     @abstractmethod

@@ -18,7 +18,7 @@ PAGE = 500
 async def sum_of_sessions(store: AsyncStore, owner: str) -> list[UsageTotal]:
     """Sum the usage of all of an owner's sessions by model, in the order of their names."""
     totals: list[UsageTotal] = []
-    query = SessionQuery(limit=PAGE)
+    query = SessionQuery(kind=None, limit=PAGE)
     while True:
         page = await store.list_sessions(owner, query)
         for record in page.sessions:
@@ -27,4 +27,4 @@ async def sum_of_sessions(store: AsyncStore, owner: str) -> list[UsageTotal]:
                 totals += await store.total_usage(owner, record.id)
         if page.cursor is None:
             return add_up(totals)
-        query = SessionQuery(limit=PAGE, cursor=page.cursor)
+        query = SessionQuery(kind=None, limit=PAGE, cursor=page.cursor)

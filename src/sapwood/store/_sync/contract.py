@@ -9,7 +9,9 @@ owner whatever id it is given: what belongs to somebody else is not found.
 A session *sees* the messages that it wrote itself, on all its branches, and those on the path down
 to its fork point; ids are looked up among these only. A deleted message keeps its id and position:
 it may be a parent, a leaf, the tip, a fork point or an expected tip, but it is not found, shown or
-counted.
+counted. So is a mark, a position that only has data; nor is it told by the change feed, and it is
+no activity. Children look through marks, and an expected tip is the tip, too, when only marks
+follow it.
 
 Sums: `context_tokens` counts what is visible at a leaf, pins and summaries included. That of a
 history is exact, and so is a record's for the session that was acted through, whatever others did
@@ -48,12 +50,13 @@ from ...model import (
 )
 from ..capability import Capability
 from .admin import StoreAdmin
+from .data import DataCalls
 from .documents import DocumentCalls
 from .messages import MessageCalls
 from .owner_usage import sum_of_sessions
 
 
-class Store(MessageCalls, DocumentCalls):
+class Store(MessageCalls, DataCalls, DocumentCalls):
     """Where sessions live."""
 
     capabilities: frozenset[Capability]
@@ -76,11 +79,12 @@ class Store(MessageCalls, DocumentCalls):
         An empty one begins a tree of its own with its tip at `ROOT`. A fork is a new session in the
         tree of its source: its tip is the given message, no message is copied, and it sees the path
         down to there. It takes the overlays in force on that path by reference, and copies of the
-        session's documents (not those with an expiry, nor those put with `inherit=False`),
-        attributes, tags, budget, model and source; not usage, title, state or end reason, and it is
-        open. Later changes of these in one do not show in the
-        other. A detached fork gets copies of the path's messages and overlays, in a tree of its
-        own.
+        session's documents (not those with an expiry, nor those put with `inherit=False`), kind,
+        attributes, tags, budget, model and source; not usage, title, state, end reason or what
+        `system` has, and it is open. Later changes of these in one do not show in the other. A
+        detached fork gets copies of the path's messages and overlays, in a tree of its own.
+
+        A session's kind never changes.
 
         Raises `AlreadyExistsError` when the id is taken, and `NotFoundError` when the source
         session or message is not there.
@@ -102,11 +106,18 @@ class Store(MessageCalls, DocumentCalls):
         fence: Fence | Sequence[Fence] | None = None,
         documents: Sequence[DocumentChange] = (),
     ) -> UpdatedSession:
-        """Change a session's record; its version, which begins at 1, goes up by one.
+        """Change a session's record; its version goes up by one.
+
+        It begins at 1, or above all that a store has used before: a session that is deleted, or
+        whose owner is erased, and created again under the same id never has a version twice.
 
         Changes of its documents come along, all or nothing. Raises `StaleVersionError` when the
         version of the record or of a document is not the expected one, `StaleTipError` when the tip
         is not, and `LeaseLostError` as `add_overlay` does. Appends do not count in the version.
+
+        Of `system` the fields that are given change. The record's `updated_us` is moved by this and
+        by whatever counts in the version, and by appends, edits and deletions of messages through
+        this session; not by what is known already, refused, or about documents, usage, overlays.
         """
 
     @abstractmethod
@@ -130,7 +141,9 @@ class Store(MessageCalls, DocumentCalls):
     def list_sessions(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions, newest first, a page at a time.
 
-        Ranges include their start and not their end. Raises `UsageError` for a cursor that is none.
+        These are chats, unless the query asks for another kind, or for all by None. Ranges include
+        their start and not their end. By a `key`, looking costs what it finds (where the store's
+        page says so). Raises `UsageError` for a cursor that is none.
         """
 
     @abstractmethod
@@ -146,12 +159,13 @@ class Store(MessageCalls, DocumentCalls):
         """
 
     @abstractmethod
-    def clear_session(self, owner: str, session: str) -> SessionRecord:
+    def clear_session(self, owner: str, session: str, *, keep_data: bool = False) -> SessionRecord:
         """Delete a session's messages as `delete_session` does, and keep the session.
 
         The record's own fields, documents and usage stay. The tip is `ROOT`; overlays, pins,
         leases (documents with an expiry), what is not inherited by forks and the fork point are
-        gone, and the ids used before are free again. The record's version goes up by one.
+        gone, and the ids used before are free again. The record's version goes up by one. With
+        `keep_data`, the data that holds at the tip is kept by a mark in the same write.
         """
 
     # overlays
@@ -200,8 +214,10 @@ class Store(MessageCalls, DocumentCalls):
         """Find messages and summaries by what they say: the best first, of equals the newest.
 
         Found is what matches as it stands now: what was appended or edited before the call is
-        found by its text, what was edited or deleted since is not. Without a session, all that the
-        owner has is searched; with one, what that session sees, and the overlays in force for it.
+        found by its text, what was edited or deleted since is not. Without a session, what the
+        owner's sessions of one kind wrote is searched, and of all kinds if that is None; what is
+        left of a session that is gone is found through the oldest of the kind that stands on it.
+        With a session, of whatever kind, what it sees is searched, and its overlays in force.
         Messages under an overlay are found, too. Searched are text, tool calls and results, file
         names and other parts, but not reasoning or binary data; a message that cannot be decoded
         is passed over. What a query finds is decided by `sapwood.rules.match`, on every store.
@@ -241,7 +257,7 @@ class Store(MessageCalls, DocumentCalls):
         """
 
     def total_owner_usage(self, owner: str) -> list[UsageTotal]:
-        """Sum the usage of all of an owner's sessions by model, in the order of their names.
+        """Sum the usage of an owner's sessions of all kinds by model, in the order of their names.
 
         This one asks for session after session; a store that keeps the sums overrides it.
         """
@@ -251,7 +267,10 @@ class Store(MessageCalls, DocumentCalls):
     def statistics(self, owner: str) -> Statistics:
         """Count what an owner has; of messages, those that are live and seen by some session.
 
-        Each counts once, also where its home is gone. Exact after `finish_deletions`.
+        Each counts once, also where its home is gone. Sessions and messages are counted that are
+        chats'; of a home that is gone nobody knows the kind any more, and its messages count, too.
+        `counts` has the sessions of all kinds, by kind and state, in this order; overlays and
+        documents are those of all. Exact after `finish_deletions`.
         """
 
     @abstractmethod

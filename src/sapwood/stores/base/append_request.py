@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ...model import Appended, OnKnown, Root
+from ...model import Appended, OnKnown, Position, Root
 from ...rules.codec import Packed
 from .extras import NO_EXTRAS, Extras
 
@@ -23,6 +23,7 @@ class Request(NamedTuple):
     extras: Extras = NO_EXTRAS
     on_known: OnKnown = "return"
     expected_snapshot: str | None = None
+    expected_data: Position | Root | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -37,7 +38,14 @@ class Request(NamedTuple):
             and self.parent is None
             and self.expected_tip is None
             and self.expected_snapshot is None
+            and self.expected_data is None
+            and self.batch[0].data is None
         )
+
+    @property
+    def data(self) -> bytes | None:
+        """The data of the last message."""
+        return self.batch[-1].data
 
     @property
     def has_digests(self) -> bool:
@@ -47,10 +55,10 @@ class Request(NamedTuple):
 
 def size_of(request: Request) -> int:
     """Return how many bytes a request has."""
-    return sum(len(it.body) for it in request.batch)
+    return sum(len(it.body) for it in request.batch) + len(request.data or b"")
 
 
 def in_given_order(appended: Appended, batch: Sequence[Packed]) -> Appended:
     """Return an answer with its messages in the order in which they were given."""
     by_id = {message.id: message for message in appended.messages}
-    return replace(appended, messages=[by_id[it.id] for it in batch])
+    return replace(appended, messages=[by_id[it.id] for it in batch if it.id in by_id])

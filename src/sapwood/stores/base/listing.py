@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from ...model import SessionQuery, microseconds_of
+from ...rules.system import begins_with
 from .refusals import bad_listing_cursor
 
 
@@ -24,8 +25,10 @@ def is_listed(
     query: SessionQuery,
     *,
     title: str | None,
+    kind: str,
     state: str,
     tags: Iterable[str],
+    key: Sequence[str],
     parent: str | None,
     created_us: int,
     active_us: int,
@@ -33,8 +36,10 @@ def is_listed(
     """Whether a session is one of those that a query asks for."""
     prefix = query.title_prefix
     return (
-        (query.state is None or state == query.state)
+        query.kind in (None, kind)
+        and query.state in (None, state)
         and set(query.tags) <= set(tags)
+        and begins_with(key, query.key)
         and (prefix is None or (title is not None and title.startswith(prefix)))
         and (query.parent is None or parent == query.parent)
         and _is_within(created_us, query.created_from, query.created_until)

@@ -19,7 +19,7 @@ from ...errors import (
     StoreUnavailableError,
     UsageError,
 )
-from ...model import EntryRef, Position
+from ...model import EntryRef, Position, Root
 from ...rules.codec import Packed
 
 # What is not there
@@ -84,6 +84,16 @@ def stale_document(key: str, found: int | None, expected: int) -> StaleVersionEr
     return StaleVersionError(
         f"document {key!r} is {is_now}, not at version {expected}: read it again, then decide"
     )
+
+
+def refuse_stale_data(found: Position | None, expected: Position | Root | None) -> None:
+    """Refuse a write that was decided on another version of the data."""
+    is_right = found is None if isinstance(expected, Root) else found == expected
+    if expected is not None and not is_right:
+        at = "not there" if found is None else f"at position {found.segment}.{found.depth}"
+        raise StaleVersionError(
+            f"the newest version of the data is {at} by now: read it again, then decide"
+        )
 
 
 def lease_lost(key: str, session: str) -> LeaseLostError:
@@ -171,7 +181,7 @@ def not_shown(ref: EntryRef | None = None) -> ConflictError:
 
 def message_deleted(id: str) -> ConflictError:
     """Return the error for a range that would begin or end with a deleted message."""
-    return ConflictError(f"message {id!r} was deleted: choose one that is shown")
+    return ConflictError(f"message {id!r} was deleted, or is a mark: choose one that is shown")
 
 
 def changed_since() -> ConflictError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...rules.codec import MAX_MESSAGE_BYTES
+from ...store import Capability
 from ..base._async.store import AsyncBaseStore
 from ..base._sync.store import BaseStore
 from .driver import MemorySnapshot
@@ -14,7 +15,7 @@ from .runner import AsyncMemoryRunner, MemoryRunner
 class MemoryStore(BaseStore):
     """Keeps everything in this process, until it is closed. `clock` gives microseconds."""
 
-    capabilities = frozenset()
+    capabilities = frozenset({Capability.DATA})
     _runner: MemoryRunner
 
     def __init__(
@@ -51,7 +52,7 @@ class MemoryStore(BaseStore):
 class AsyncMemoryStore(AsyncBaseStore):
     """Keeps everything in this process, until it is closed. `clock` gives microseconds."""
 
-    capabilities = frozenset()
+    capabilities = frozenset({Capability.DATA})
     _runner: AsyncMemoryRunner
 
     def __init__(

@@ -20,6 +20,7 @@ EXTRA_TYPES = (
     " %s::text[], %s::bytea, %s::text, %s::text[], %s::bigint, %s::bytea, %s::text, %s::text,"
     " %s::text, %s::boolean"
 )
+_PLANNED = ("merge", "system", "active_us")
 _COLUMNS = ("title", "state", "tags", "budget", "attributes", "model", "source", "end_reason")
 
 
@@ -27,7 +28,7 @@ def is_to_plan(extras: Extras, most_bytes: int) -> bool:
     """Whether it is not for one call: the server merges no JSON, reads no pins, and has limits."""
     documents, patch = extras.documents, extras.patch
     return (
-        (patch is not None and patch.merge is not UNSET)
+        (patch is not None and any(getattr(patch, it) is not UNSET for it in _PLANNED))
         or any(it.key == PINS_KEY for it in documents)
         or sum(len(it.value or b"") for it in documents) > most_bytes
     )

@@ -16,12 +16,15 @@ OVERLAY_COLUMNS = (
 # What a `SessionRow` has of `ends`, `running` and `edited` is not kept here: 0, 0 and 1 say so.
 SESSION_COLUMNS = (
     "s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages, s.overlays,"
-    " s.version, s.created_at, s.active_at, s.active_s, 0, 0, 1, s.closed"
+    " s.version, s.created_at, s.active_at, s.active_s, 0, 0, 1, s.closed,"
+    " EXISTS (SELECT 1 FROM {s}.data x WHERE x.tree = s.tree), s.kind"
 )
 RECORD_COLUMNS = (
     "s.id, s.tip, t.id, s.fork, s.context, s.messages, s.version, s.created_at, s.active_at,"
     " p.title, p.state, p.tags, p.budget, p.parent_kind, p.parent, p.attributes,"
-    " p.model, p.source, p.end_reason, s.closed"
+    " p.model, p.source, p.end_reason, p.system, p.system_key, s.closed,"
+    " CASE WHEN EXISTS (SELECT 1 FROM {s}.data x WHERE x.tree = s.tree)"
+    " THEN {s}.data_at(s.tree, s.tip) ELSE 0 END, s.kind, s.updated_at"
 )
 RECORD_TABLES = (
     "{s}.session s JOIN {s}.profile p ON p.tree = s.tree AND p.session = s.number"
@@ -29,6 +32,8 @@ RECORD_TABLES = (
     " LEFT JOIN LATERAL (SELECT m.id FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip"
     " OFFSET 0) t ON true"
 )
+STORE_TIME = "coalesce(%(at)s::bigint, {s}.now_us())"
+"""The server's time, or that of a clock that was given; of creation, a caller may say another."""
 NEW_COLUMN_TYPES = "%s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bytea[], %s::text[]"
 
 

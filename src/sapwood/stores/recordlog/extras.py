@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...model import Fence, Root
-from ...rules.append_plan import refuse_stale_tip
+from msgspec import UNSET
+
+from ...model import Fence
 from ..base.extras import DocumentWrite, Extras
 from ..base.refusals import lease_lost, refuse_stale_session, session_closed
 from .documents import document_work
-from .session_record import patched, tip_of
+from .session_record import patched
 from .state import LogState
 from .work import ChangeProfile, LogWork
 
@@ -31,19 +32,18 @@ def refuse_closed(state: LogState) -> None:
         raise session_closed(state.session)
 
 
-def refuse_by_extras(state: LogState, expected_tip: str | Root | None, extras: Extras) -> None:
+def refuse_by_extras(state: LogState, extras: Extras) -> None:
     """Refuse a write when what it depends on does not hold."""
     refuse_lost(state, extras.fences)
     refuse_stale_session(state.session, state.version, extras.expected_version)
-    if expected_tip is not None:
-        refuse_stale_tip(tip_of(state), expected_tip)
 
 
 def extra_works(state: LogState, extras: Extras, now: int) -> list[LogWork]:
     """Return how what comes along is recorded, the patch first; refuse a document's version."""
     works: list[LogWork] = []
     if extras.patch is not None:
-        works.append(ChangeProfile(patched(state.profile, extras.patch)))
+        active_us = None if extras.patch.active_us is UNSET else extras.patch.active_us
+        works.append(ChangeProfile(patched(state.profile, extras.patch), now, active_us))
     changes = [document_work(state, new, now) for new in extras.documents]
     return works + [it for it in changes if it is not None]
 

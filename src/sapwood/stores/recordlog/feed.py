@@ -69,11 +69,13 @@ def changes_of(record: Record, n: int, part: FeedPart, version: int | None) -> l
 
 def _changes_of(work: LogWork, part: FeedPart) -> list[Change]:
     match work:
+        case Append(clears=True):
+            return [_change(part, ChangeKind.RETIRE, work.at_us, work.version)]
         case Append():
             return [
                 _change(part, ChangeKind.APPEND, work.at_us, said.version, said.id, at)
                 for depth, said in enumerate(work.messages, work.first)
-                if said.version and (at := ("", work.number, depth))
+                if said.version and not said.is_mark and (at := ("", work.number, depth))
             ]
         case Edit():
             at = ("", work.number, work.depth)

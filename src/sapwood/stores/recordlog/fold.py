@@ -13,6 +13,7 @@ from .state import (
     NO_PROFILE,
     BegunFork,
     Edited,
+    KeptData,
     KeptDocument,
     LaidOverlay,
     LogSegment,
@@ -32,6 +33,7 @@ from .work import (
     Edit,
     Erase,
     ErasedPlace,
+    EraseField,
     ForgetReader,
     LogWork,
     MoveTip,
@@ -62,6 +64,11 @@ def fold(state: LogState, work: LogWork, also: Sequence[LogWork] = ()) -> LogSta
     return after
 
 
+def first_version(k: int) -> int:
+    """Return the version that the k-th session of a name begins with: above those before it."""
+    return (k - 1) << 32 | 1
+
+
 def version_at(state: LogState, n: int) -> int:
     """Return the version of a document that was put by a record: higher than any of its name."""
     return state.k << 32 | n
@@ -77,10 +84,29 @@ def turn_page(before: LogState, after: LogState) -> LogState:
         recent_usage={id: it for id, it in after.recent_usage.items() if it == n},
         litter=after.litter[len(before.litter) :],
         foreign={at: it for at, it in after.foreign.items() if at not in before.foreign},
+        foreign_fields=after.foreign_fields[len(before.foreign_fields) :],
     )
 
 
 def _append(state: LogState, work: Append) -> LogState:
+    if work.clears:
+        state = _clear(state, work)
+    after = _appended(state, work)
+    if work.data_at is not None:
+        at = from_wire(work.data_at, state.log)
+        after = replace(after, inherited_data=state.inherited_data | {work.number: at})
+    kept = {
+        depth: KeptData(state.n, it.is_mark)
+        for depth, it in enumerate(work.messages, work.first)
+        if it.data is not None
+    }
+    if not kept:
+        return after
+    versions = state.data.get(work.number, {}) | kept
+    return replace(after, data=state.data | {work.number: versions})
+
+
+def _appended(state: LogState, work: Append) -> LogState:
     segments = list(state.segments)
     last = work.first + len(work.messages) - 1
     if work.is_new:
@@ -89,9 +115,10 @@ def _append(state: LogState, work: Append) -> LogState:
         segments[work.number - 1] = segments[work.number - 1]._replace(last=last)
     segment = state.own(work.number)
     recent = {
-        said.id: MessagePlace(Place(segment, depth), state.n)
-        for depth, said in enumerate(work.messages, work.first)
+        it.id: MessagePlace(Place(segment, depth), state.n)
+        for depth, it in enumerate(work.messages, work.first)
     }
+    said = [it for it in work.messages if not it.is_mark]
     stretch = RecordSpan(work.number, work.first, last, state.n)
     return replace(
         state,
@@ -100,15 +127,17 @@ def _append(state: LogState, work: Append) -> LogState:
         recent=state.recent | recent,
         tip=Place(segment, last),
         tip_id=work.messages[-1].id,
-        tip_base=work.base + sum(said.tokens for said in work.messages),
-        messages=state.messages + len(work.messages),
-        active_us=work.messages[-1].created_us,
+        tip_base=work.base + sum(it.tokens for it in said),
+        messages=state.messages + len(said),
+        active_us=said[-1].created_us if said else state.active_us,
+        updated_us=work.at_us,
     )
 
 
 def _edit(state: LogState, work: Edit) -> LogState:
     edited = Edited(state.n, work.tokens - work.original, False, work.appended)
-    return _edited(state, work.number, work.depth, edited)
+    after = _edited(state, work.number, work.depth, edited)
+    return replace(after, updated_us=work.at_us)
 
 
 def _edited(state: LogState, number: int, depth: int, edited: Edited) -> LogState:
@@ -128,7 +157,8 @@ def _erase(state: LogState, work: Erase) -> LogState:
         else:
             what = (spot.tokens, spot.appended, spot.id)
             state = replace(state, foreign=state.foreign | {place: what})
-    return state
+    is_asked = any(spot.told for spot in work.spots)
+    return replace(state, updated_us=work.at_us) if is_asked else state
 
 
 def _erase_own(state: LogState, spot: ErasedPlace, place: Place) -> LogState:
@@ -139,6 +169,31 @@ def _erase_own(state: LogState, spot: ErasedPlace, place: Place) -> LogState:
     edited = Edited(state.n, -spot.tokens, True, spot.appended)
     after = _edited(state, number, place.depth, edited)
     return replace(after, messages=state.messages - (number > state.retired))
+
+
+def _erase_field(state: LogState, work: EraseField) -> LogState:
+    for wire in work.ends:
+        end = from_wire(wire, state.log)
+        if log_of(end.segment) == state.log:
+            state = _erase_own_field(state, work.field, end)
+        else:
+            foreign = [*state.foreign_fields, (end, work.field)]
+            state = replace(state, foreign_fields=foreign)
+    return state
+
+
+def _erase_own_field(state: LogState, field: str, end: Place) -> LogState:
+    number = number_of(end.segment)
+    fields = state.erased_fields.get(number, {})
+    deepest = max(end.depth, fields.get(field, 0))
+    litter = [
+        (kept.n, depth) for depth, kept in state.data.get(number, {}).items() if depth <= end.depth
+    ]
+    return replace(
+        state,
+        erased_fields=state.erased_fields | {number: fields | {field: deepest}},
+        litter=[*state.litter, *litter],
+    )
 
 
 def _add_overlay(state: LogState, work: AddOverlay) -> LogState:
@@ -180,13 +235,14 @@ def _add_usage(state: LogState, work: AddUsage) -> LogState:
     )
 
 
-def _clear(state: LogState, work: Clear) -> LogState:
+def _clear(state: LogState, work: Clear | Append) -> LogState:
     documents = {
         key: it
         for key, it in state.documents.items()
         if key != PINS and it.expires_us is None and it.inherit
     }
-    return replace(_without_messages(state), documents=documents, version=state.version + 1)
+    cleared = replace(_without_messages(state), documents=documents, updated_us=work.at_us)
+    return replace(cleared, version=state.version + 1)
 
 
 def _retire(state: LogState, work: Retire) -> LogState:
@@ -212,6 +268,7 @@ def _without_messages(state: LogState) -> LogState:
         tip_base=0,
         fork=None,
         fork_id=None,
+        fork_data=None,
         marks=[*state.marks, len(state.segments)],
         messages=0,
         overlays=[],
@@ -234,11 +291,15 @@ def _change_session(state: LogState, work: LogWork) -> LogState:
             renewed = state.documents[work.key]._replace(expires_us=work.expires_us)
             return replace(state, documents=state.documents | {work.key: renewed})
         case ChangeProfile():
-            return replace(state, profile=work.profile, version=state.version + 1)
+            changed = replace(state, profile=work.profile, version=state.version + 1)
+            active_us = state.active_us if work.active_us is None else work.active_us
+            updated_us = work.at_us or state.updated_us
+            return replace(changed, active_us=active_us, updated_us=updated_us)
         case MoveTip():
             tip = work.tip and from_wire(work.tip, state.log)
             moved = replace(state, tip=tip, tip_id=work.id, tip_base=work.base)
-            return replace(moved, version=state.version + 1)
+            updated_us = work.at_us or state.updated_us
+            return replace(moved, version=state.version + 1, updated_us=updated_us)
         case UndoOverlay():
             return replace(state, overlays=[it for it in state.overlays if it.stamp != work.stamp])
         case DropDocument():
@@ -275,7 +336,8 @@ def _change_log(state: LogState, work: LogWork) -> LogState:
         case NoteSwept():
             return replace(state, is_unswept=False, documents={}, copies=[])
         case WritePage(active_us=int() as active_us):
-            return replace(state, active_us=active_us)
+            updated_us = work.updated_us or state.updated_us
+            return replace(state, active_us=active_us, updated_us=updated_us)
         case SkipNumbers():
             return replace(state, n=work.n)
         case WipeLog():
@@ -290,6 +352,7 @@ _FOLDS: dict[type, Callable[[LogState, Any], LogState]] = {
     Append: _append,
     Edit: _edit,
     Erase: _erase,
+    EraseField: _erase_field,
     AddOverlay: _add_overlay,
     AddUsage: _add_usage,
     Clear: _clear,

@@ -8,12 +8,13 @@ reader of a few need not have them all.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 from msgspec.structs import replace
 
 from ...errors import StoreCorruptError
+from ...rules.data import without_field
 from .errors import BehindError, decoded, too_large
 from .fold import fold
 from .log_documents import LogDocument, LogKind, record_key
@@ -146,6 +147,8 @@ def is_page_due(after: LogState, work: LogWork) -> bool:
     """Whether the next record is to have the state of its log."""
     if isinstance(work, Clear | Retire | WritePage | TrimFeed | WipeLog):
         return True
+    if isinstance(work, Append) and work.clears:
+        return True
     if isinstance(work, NoteSwept) and not after.is_alive:
         # The state by which it was swept still names its documents, and may go now.
         return True
@@ -212,7 +215,8 @@ def _tidied_along(record: Record, n: int, state: LogState) -> list[LogWork]:
 def _tidied(work: LogWork, n: int, state: LogState) -> LogWork:
     match work:
         case Append():
-            return _cut(work, state.edits.get(work.number, {}).__contains__)
+            left = _cut(work, state.edits.get(work.number, {}).__contains__)
+            return _without_fields(left, state.erased_fields.get(work.number, {}))
         case Edit(body=bytes()):
             edited = state.edits.get(work.number, {}).get(work.depth)
             is_said = edited is None or edited.n == n
@@ -224,16 +228,43 @@ def _tidied(work: LogWork, n: int, state: LogState) -> LogWork:
     return work
 
 
-def _cut(work: Append, is_gone: Callable[[int], bool]) -> Append:
+def _without_fields(work: Append, fields: Mapping[str, int]) -> Append:
+    """Take fields out of the data of an append, each down to a depth."""
+    if not fields or not any(it.data for it in work.messages):
+        return work
+    said = [
+        replace(it, data=data_left(it.data, fields, depth)) if it.data else it
+        for depth, it in enumerate(work.messages, work.first)
+    ]
+    return replace(work, messages=said)
+
+
+def data_left(data: bytes, fields: Mapping[str, int], depth: int) -> bytes:
+    """Return the data at a depth without the fields that were taken out down to a deeper one."""
+    for field, last in fields.items():
+        if depth <= last:
+            data = without_field(data, field)
+    return data
+
+
+def _cut(work: Append, is_gone: Callable[[int], bool], *, with_data: bool = False) -> Append:
     """Take messages out of an append, by their depths; their ids and tokens stay."""
     said = [
-        replace(it, role=None, body=None, digest=None)
-        if it.body is not None and is_gone(depth)
-        else it
+        _emptied(it, with_data) if is_gone(depth) else it
         for depth, it in enumerate(work.messages, work.first)
     ]
     is_same = all(a is b for a, b in zip(said, work.messages, strict=True))
     return work if is_same else replace(work, messages=said)
+
+
+def _emptied(it: AppendedMessage, with_data: bool) -> AppendedMessage:
+    # That there was data stays known, as an id does.
+    data = b"" if with_data and it.data is not None else it.data
+    if it.is_mark:
+        return it if data == it.data else replace(it, data=data)
+    if it.body is None and data == it.data:
+        return it
+    return replace(it, role=None, body=None, digest=None, data=data)
 
 
 class Needed(msgspec.Struct):
@@ -281,7 +312,7 @@ def _unsaid(work: LogWork) -> LogWork:
     """Return work without anything that was said by it."""
     match work:
         case Append():
-            return _cut(work, lambda _: True)
+            return _cut(work, lambda _: True, with_data=True)
         case Edit():
             return replace(work, role=None, digest=None, body=None)
     return work
@@ -294,7 +325,10 @@ def _needed_work(
     match record.work:
         case Append() as work:
             last = needed.depths.get(work.number, 0)
-            return _cut(work, lambda depth: depth > last) if work.first <= last else None
+            if work.first > last:
+                # It cleared the session, too: of that the change feed tells as of the others.
+                return Clear(work.at_us, work.version) if work.clears else None
+            return _cut(work, lambda depth: depth > last, with_data=True)
         case Edit() as work:
             return work if work.depth <= needed.depths.get(work.number, 0) else None
         case AddOverlay() as work:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...errors import StoreCorruptError
 from ...model import Message
-from ...rules.codec import Body, decode_body, digest
+from ...rules.codec import MARK_DIGEST, Body, decode_body, digest
 from ...rules.tree import Place, Span
 from .errors import BehindError
 from .log_documents import LogDocument
@@ -21,7 +21,10 @@ from .work import Append, AppendedMessage, Edit, segment_name
 
 
 class LogRow(NamedTuple):
-    """A message. `base` are the tokens down to it as appended; without a body it was erased."""
+    """A message. `base` are the tokens down to it as appended.
+
+    Without a body it was erased, or is a mark.
+    """
 
     place: Place
     n: int
@@ -35,6 +38,9 @@ class LogRow(NamedTuple):
     body: bytes | None
     digest: bytes | None = None
     """That of what was first appended, once it was edited, or where it was given."""
+    data: bytes | None = None
+    """As it was appended: fields of it may have been erased since."""
+    is_mark: bool = False
 
 
 def rows_of(stored: LogDocument, span: Span) -> list[LogRow]:
@@ -75,6 +81,8 @@ def _row(place: Place, n: int, said: AppendedMessage, base: int) -> LogRow:
         base,
         said.body,
         said.digest,
+        said.data,
+        said.is_mark,
     )
 
 
@@ -101,6 +109,8 @@ def as_edited(row: LogRow, edited: Edited | None, stored: LogDocument | None) ->
 
 def first_digest(row: LogRow) -> bytes | None:
     """Return what a repeated append is compared by; None when the message was erased."""
+    if row.is_mark:
+        return MARK_DIGEST
     if row.body is None or row.digest is not None:
         return row.digest
     return digest(row.role, decode_body(row.body, row.id))
@@ -123,6 +133,7 @@ def message_of(row: LogRow, view: LogView, bodies: bool = True) -> Message:
         tokens=row.tokens,
         version=row.version,
         created_us=row.created_us,
+        data_at=view.public_data_at(row.place) if view.has_data else None,
     )
 
 

@@ -13,6 +13,7 @@ from ...model import (
     Edge,
     EdgeKind,
     NewSession,
+    Position,
     Root,
     SessionPatch,
     SessionQuery,
@@ -20,6 +21,7 @@ from ...model import (
 )
 from ...rules.codec import decode_json, encode_json
 from ...rules.merge import merge_json
+from ...rules.system import merged
 from ..base.listing import is_listed, read_cursor
 from .state import LogState
 from .work import LogProfile, public
@@ -33,6 +35,8 @@ def patched(profile: LogProfile, patch: SessionPatch | NewSession) -> LogProfile
     """Return a profile with what a patch, or a new session, gives."""
     fields = {name: getattr(patch, name, UNSET) for name in LogProfile.__struct_fields__}
     given = {name: it for name, it in fields.items() if it is not UNSET}
+    if isinstance(patch, SessionPatch) and patch.system is not UNSET:
+        given["system"] = merged(profile.system, patch.system)
     if isinstance(patch, SessionPatch) and patch.merge is not UNSET:
         held = decode_json(profile.attributes, "the attributes that are changed")
         given["attributes"] = merge_json(held, patch.merge)
@@ -48,7 +52,7 @@ def tip_of(state: LogState) -> str | Root:
     return ROOT if state.tip_id is None else state.tip_id
 
 
-def record_of(state: LogState, context: int) -> SessionRecord:
+def record_of(state: LogState, context: int, data_at: Position | None) -> SessionRecord:
     """Return a session as users see it."""
     profile = state.profile
     edge = state.parent and Edge(kind=EdgeKind(state.parent[0]), session=state.parent[1])
@@ -57,6 +61,7 @@ def record_of(state: LogState, context: int) -> SessionRecord:
         tip=tip_of(state),
         tip_position=None if state.tip is None else public(state.tip),
         title=profile.title,
+        kind=profile.kind,
         state=profile.state,
         tags=list(profile.tags),
         attributes=decode_json(profile.attributes, f"session {state.session!r}"),
@@ -65,6 +70,7 @@ def record_of(state: LogState, context: int) -> SessionRecord:
         source=profile.source,
         end_reason=profile.end_reason,
         closed=profile.closed,
+        system=profile.system,
         parent=edge,
         forked_at=None if state.fork is None else public(state.fork),
         messages=state.messages,
@@ -72,6 +78,8 @@ def record_of(state: LogState, context: int) -> SessionRecord:
         version=state.version,
         created_us=state.created_us,
         active_us=state.active_us,
+        updated_us=state.updated_us or max(state.created_us, state.active_us),
+        data_at=data_at,
     )
 
 
@@ -101,8 +109,10 @@ def _is_listed(state: LogState, query: SessionQuery) -> bool:
     return is_listed(
         query,
         title=profile.title,
+        kind=profile.kind,
         state=profile.state,
         tags=profile.tags,
+        key=profile.system.key,
         parent=None if state.parent is None else state.parent[1],
         created_us=state.created_us,
         active_us=state.active_us,

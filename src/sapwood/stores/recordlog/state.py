@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from ...rules.tree import Place
 from .errors import decoded
-from .work import LogProfile, StoredPlace, from_wire, segment_of, to_wire
+from .work import LogProfile, StoredPlace, from_wire, number_of, segment_of, to_wire
 
 
 class LogSegment(NamedTuple):
@@ -38,6 +38,13 @@ class Edited(NamedTuple):
     delta: int
     is_erased: bool
     appended: int
+
+
+class KeptData(NamedTuple):
+    """A version of the data: the record that it is in, and whether a mark has it."""
+
+    n: int
+    is_mark: bool = False
 
 
 class MessagePlace(NamedTuple):
@@ -151,6 +158,18 @@ class LogState(msgspec.Struct, frozen=True, kw_only=True):
     """The copies of documents that it began with, by key and number."""
     shelves: list[int] = []
     """Which logs have more of an owner's documents than this one; that is never forgotten."""
+    data: dict[int, dict[int, KeptData]] = {}
+    """The versions of the data, by segment number and depth."""
+    inherited_data: dict[int, Place] = {}
+    """By segment number, where the data stands that holds at its parent, if there is any."""
+    fork_data: Place | None = None
+    """Where the data stands that holds at the fork point."""
+    erased_fields: dict[int, dict[str, int]] = {}
+    """By segment number, the fields that were taken out of the data down to a depth."""
+    foreign_fields: list[tuple[Place, str]] = []
+    """Fields that were taken out of other logs' data through this session, down to a position."""
+    updated_us: int = 0
+    """When it was last written to; 0 of what was not since this is kept."""
     page_bytes: int = 0
     tail: tuple[RecordSpan, ...] = ()
     """Which records have the newest messages, as far as this process saw them; it is not stored."""
@@ -182,7 +201,23 @@ class LogState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_settled(self) -> bool:
         """Whether nothing is left to be done beside its records."""
-        return not (self.recent or self.recent_usage or self.litter or self.foreign)
+        left = self.recent or self.recent_usage or self.litter or self.foreign
+        return not (left or self.foreign_fields)
+
+    def data_at(self, place: Place) -> Place | None:
+        """Return where the data stands that holds at a position of this log."""
+        number, depth = number_of(place.segment), place.depth
+        versions = self.data.get(number)
+        if versions:
+            nearest = next((it for it in reversed(versions) if it <= depth), None)
+            if nearest is not None:
+                return Place(place.segment, nearest)
+        return self.inherited_data.get(number)
+
+    def is_mark(self, place: Place) -> bool:
+        """Whether a position of this log is a mark."""
+        kept = self.data.get(number_of(place.segment), {}).get(place.depth)
+        return kept is not None and kept.is_mark
 
 
 _NOT_STORED = ("page_bytes", "tail")
@@ -194,6 +229,9 @@ _STORED_AS: dict[str, Any] = {
     "overlays": list[tuple[int, str, int, str, StoredPlace, StoredPlace, int, int, int]],
     "begun_forks": list[tuple[str, str, str, StoredPlace | None]],
     "recent": dict[str, tuple[StoredPlace, int]],
+    "inherited_data": dict[int, StoredPlace],
+    "fork_data": StoredPlace | None,
+    "foreign_fields": list[tuple[StoredPlace, str]],
 }
 """What has positions in it, which are stored in the words of `to_wire`."""
 _StoredState = msgspec.defstruct(
@@ -229,6 +267,9 @@ def encode_state(state: LogState) -> bytes:
         ],
         "begun_forks": [(*it[:3], it.at and to_wire(it.at, log)) for it in state.begun_forks],
         "recent": {id: (to_wire(it.place, log), it.n) for id, it in state.recent.items()},
+        "inherited_data": {no: to_wire(it, log) for no, it in state.inherited_data.items()},
+        "fork_data": state.fork_data and to_wire(state.fork_data, log),
+        "foreign_fields": [(to_wire(it, log), field) for it, field in state.foreign_fields],
     }
     return _encode(_StoredState(**fields))
 
@@ -254,5 +295,8 @@ def decode_state(data: bytes, where: str) -> LogState:
         "recent": {
             id: MessagePlace(from_wire(wire, log), n) for id, (wire, n) in fields["recent"].items()
         },
+        "inherited_data": {no: from_wire(it, log) for no, it in fields["inherited_data"].items()},
+        "fork_data": place(fields["fork_data"]),
+        "foreign_fields": [(from_wire(it, log), field) for it, field in fields["foreign_fields"]],
     }
     return LogState(**fields, page_bytes=len(data))

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import StoreCorruptError
+from ...model import Position
 from ...rules.tree import (
     LINEAGE_CAP,
     Cover,
@@ -17,8 +18,9 @@ from ...rules.tree import (
     spans_up,
 )
 from .log_documents import LogDocument
+from .record import data_left
 from .state import Edited, LaidOverlay, LogSegment, LogState
-from .work import log_of, number_of
+from .work import log_of, number_of, place_of, public
 
 ViewPiece = Span | LaidOverlay
 
@@ -37,6 +39,7 @@ class LogView:
         self.states = {**states, own.log: own}
         self.has_edits = bool(own.foreign or any(it.edits for it in self.states.values()))
         """Whether any message of any of these logs is not as it was appended."""
+        self.has_data = any(it.data or it.inherited_data for it in self.states.values())
         self._homes: dict[int, str | None] = {}
         self._by_stamp = {it.stamp: it for it in own.overlays}
         self._ends: dict[int, list[LaidOverlay]] = {}
@@ -88,6 +91,38 @@ class LogView:
     def before(self, place: Place) -> Place | None:
         """Return the position that a position follows."""
         return place_before(place, self.lineage_of)
+
+    def data_at(self, place: Place | None) -> Place | None:
+        """Return where the version of the data stands that holds at a position."""
+        return None if place is None else self.states[log_of(place.segment)].data_at(place)
+
+    def public_data_at(self, place: Place | None) -> Position | None:
+        """Return where the data of a position stands, as users see it."""
+        at = self.data_at(place) if self.has_data else None
+        return None if at is None else public(at)
+
+    def is_mark(self, place: Place) -> bool:
+        """Whether a position is a mark."""
+        return self.has_data and self.states[log_of(place.segment)].is_mark(place)
+
+    def data_left(self, place: Place, data: bytes) -> bytes:
+        """Return the data at a position without the fields that were erased."""
+        fields = self.states[log_of(place.segment)].erased_fields.get(number_of(place.segment), {})
+        for end, field in self.own.foreign_fields:
+            if end.segment == place.segment:
+                fields = fields | {field: max(end.depth, fields.get(field, 0))}
+        return data_left(data, fields, place.depth)
+
+    def find_place(self, position: Position) -> Place | None:
+        """Return the place of a position that the session sees."""
+        place = place_of(position)
+        state = None if place is None else self.states.get(log_of(place.segment))
+        if place is None or state is None:
+            return None
+        if not 0 < number_of(place.segment) <= len(state.segments):
+            return None
+        row = self.segment(place.segment)
+        return place if row.first <= place.depth <= row.last and self.sees(place) else None
 
     def spans(self, leaf: Place | None) -> Iterator[Span]:
         """Return the path to a leaf, from the leaf up."""

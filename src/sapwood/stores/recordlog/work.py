@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...model import Position
+from ...model import CHAT, Position, SystemFields
+from ...rules.codec import MARK_ROLE
+from ...rules.system import NO_SYSTEM
 from ...rules.tree import Place
 
 NUMBER_BITS = 32
@@ -50,6 +52,19 @@ def public(place: Place) -> Position:
     return Position(segment_name(place.segment), place.depth)
 
 
+def place_of(position: Position) -> Place | None:
+    """Return the place of a position as users see it; None when there can be none."""
+    log, _, number = position.segment.partition(".")
+    is_ours = _is_log(log) and number.isascii() and number.isdigit() and len(number) <= 9
+    if not is_ours or position.segment != f"{log}.{int(number)}":
+        return None
+    return Place(segment_of(log, int(number)), position.depth)
+
+
+def _is_log(text: str) -> bool:
+    return len(text) == 30 and set(text) <= set("0123456789abcdef")
+
+
 def to_wire(place: Place, log: str) -> StoredPlace:
     """Return a position as it is stored in a log."""
     own = log_of(place.segment)
@@ -62,7 +77,7 @@ def from_wire(wire: StoredPlace, log: str) -> Place:
 
 
 class AppendedMessage(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A message where it was appended. One without a body was edited or erased since.
+    """A message where it was appended. One without a body was edited or erased since, or is a mark.
 
     A copy has the version and the first digest of what it is a copy of, or 0 when that was erased.
     Any other has a digest where one was given.
@@ -75,6 +90,12 @@ class AppendedMessage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     body: bytes | None
     version: int = 1
     digest: bytes | None = None
+    data: bytes | None = None
+
+    @property
+    def is_mark(self) -> bool:
+        """Whether it is a position that only has data."""
+        return self.role == MARK_ROLE
 
 
 class Bundle(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -97,6 +118,12 @@ class Append(msgspec.Struct, frozen=True, array_like=True, tag="append"):
     messages: list[AppendedMessage]
     bundles: list[Bundle] = []
     """The messages, while they are stored, when they are many."""
+    data_at: StoredPlace | None = None
+    """Where the data stands that holds at the parent of a new segment."""
+    clears: bool = False
+    """The session was cleared before, and this is the mark by which it keeps its data."""
+    version: int = 0
+    """That which its record had then."""
 
 
 class Edit(msgspec.Struct, frozen=True, array_like=True, tag="edit"):
@@ -140,6 +167,17 @@ class Erase(msgspec.Struct, frozen=True, array_like=True, tag="erase"):
     spots: list[ErasedPlace]
 
 
+class EraseField(msgspec.Struct, frozen=True, array_like=True, tag="unset"):
+    """A field is taken out of the data, in segments down to a position in each.
+
+    Those of other logs are erased there, too, after this.
+    """
+
+    at_us: int
+    field: str
+    ends: list[StoredPlace]
+
+
 class LogProfile(msgspec.Struct, frozen=True, array_like=True):
     """What a user may change of a session."""
 
@@ -152,12 +190,16 @@ class LogProfile(msgspec.Struct, frozen=True, array_like=True):
     source: str | None = None
     end_reason: str | None = None
     closed: bool = False
+    kind: str = CHAT
+    system: SystemFields = NO_SYSTEM
 
 
 class ChangeProfile(msgspec.Struct, frozen=True, array_like=True, tag="change"):
     """The session's record is changed."""
 
     profile: LogProfile
+    at_us: int = 0
+    active_us: int | None = None
 
 
 class MoveTip(msgspec.Struct, frozen=True, array_like=True, tag="move"):
@@ -166,6 +208,7 @@ class MoveTip(msgspec.Struct, frozen=True, array_like=True, tag="move"):
     tip: StoredPlace | None
     id: str | None
     base: int
+    at_us: int = 0
 
 
 class AddOverlay(msgspec.Struct, frozen=True, array_like=True, tag="cover"):
@@ -256,6 +299,7 @@ class WritePage(msgspec.Struct, frozen=True, array_like=True, tag="page"):
     """Nothing happened; the state is written down. A copy ends with when it was active last."""
 
     active_us: int | None = None
+    updated_us: int = 0
 
 
 class SkipNumbers(msgspec.Struct, frozen=True, array_like=True, tag="skip"):
@@ -305,6 +349,7 @@ LogWork = (
     Append
     | Edit
     | Erase
+    | EraseField
     | ChangeProfile
     | MoveTip
     | AddOverlay

@@ -9,6 +9,7 @@ import msgspec
 
 from ...errors import StoreCorruptError
 from ...model import (
+    CHAT,
     ROOT,
     Document,
     Edge,
@@ -19,8 +20,10 @@ from ...model import (
     Position,
     Root,
     SessionRecord,
+    SystemFields,
 )
 from ...rules.codec import Body, decode_body, decode_json
+from ...rules.system import NOTHING, decode_system
 from ..base.refusals import bad_snapshot
 
 PREFIX = "sapwood"
@@ -38,6 +41,7 @@ class RedisKeys:
         self.prefix = prefix
         self.schema = f"{prefix}:schema"
         self.owners = f"{prefix}:owners"
+        self.floor = f"{prefix}:{{floor}}:t"
 
     def tree(self, tree: str, part: str = "t") -> str:
         """Name a key of a tree."""
@@ -144,6 +148,7 @@ class RedisProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     model: str | None = None
     source: str | None = None
     end_reason: str | None = None
+    kind: str = CHAT
 
 
 _decode_profile = msgspec.json.Decoder(RedisProfile).decode
@@ -187,6 +192,16 @@ class RedisSessionRow:
         return bool(self._fields.get(b"cl"))
 
     @property
+    def updated_us(self) -> int:
+        """When it was last written to; earlier versions did not keep it."""
+        return int(self._fields.get(b"up") or max(int(self["cr"]), int(self["act"])))
+
+    @property
+    def system(self) -> SystemFields:
+        """What the layers above keep of it; earlier versions had no such field."""
+        return decode_system(self._fields.get(b"sys") or NOTHING, f"session {self.id!r}")
+
+    @property
     def tip(self) -> tuple[int, int]:
         """The tip's segment and depth, or zeros."""
         return _place_of(self["tip"])
@@ -221,6 +236,7 @@ class RedisSessionRow:
             tip=self.tip_id,
             tip_position=_position(self.tip),
             title=profile.title,
+            kind=profile.kind,
             state=profile.state,
             tags=list(profile.tags),
             attributes=decode_json(attributes, f"session {self.id!r}"),
@@ -229,6 +245,7 @@ class RedisSessionRow:
             source=profile.source,
             end_reason=profile.end_reason,
             closed=self.is_closed,
+            system=self.system,
             parent=parent,
             forked_at=_position(self.fork),
             messages=int(self["m"]),
@@ -236,6 +253,7 @@ class RedisSessionRow:
             version=self.version,
             created_us=int(self["cr"]),
             active_us=int(self["act"]),
+            updated_us=self.updated_us,
         )
 
 

@@ -49,6 +49,7 @@ _ALLOW_OOM = frozenset(
         "keep_context",
         "mark_tree",
         "publish_changes",
+        "raise_floor",
         "release_name",
         "sweep_tree",
         "trim_feed",
@@ -59,19 +60,14 @@ _SAME_TEXT = {"apply_freeing": "apply"}
 # These do not read paths. What a script defines is made anew with each call.
 _WITHOUT_PATHS = frozenset(
     {
-        "append",
-        "apply",
-        "apply_freeing",
-        "claim_name",
-        "keep_context",
-        "mark_tree",
-        "owner_documents",
-        "session_documents",
+        *("append", "apply", "apply_freeing", "claim_name", "index_key", "keep_context"),
+        *("mark_tree", "owner_documents", "raise_floor", "release_name", "session_documents"),
     }
 )
 _WITH_DOCUMENTS = frozenset(
     {"append", "apply", "apply_freeing", "owner_documents", "session_documents"}
 )
+_WITH_LISTING = frozenset({"claim_name", "release_name"})
 
 
 class Script(NamedTuple):
@@ -87,6 +83,7 @@ def script(name: str) -> Script:
     folder = resources.files(__package__) / "lua"
     shared = ["common"] if name in _WITHOUT_PATHS else ["common", "paths"]
     shared += ["documents"] if name in _WITH_DOCUMENTS else []
+    shared += ["listing"] if name in _WITH_LISTING else []
     parts = [*shared, _SAME_TEXT.get(name, name)]
     texts = [(folder / f"{part}.lua").read_text("utf-8") for part in parts]
     text = "\n".join([f"#!lua{_flags(name)}", *texts])

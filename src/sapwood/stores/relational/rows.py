@@ -1,4 +1,4 @@
-"""Rows as the shared subjects read them, and what is made of them: records, changes, pins."""
+"""Rows as the shared subjects read them, and what is made of them: messages, records, pins."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from ...errors import StoreCorruptError
 from ...model import (
+    CHAT,
     ROOT,
-    Change,
     ChangeKind,
     Document,
     Edge,
     EdgeKind,
     Message,
     Overlay,
+    Position,
     SessionRecord,
 )
 from ...rules.codec import Packed, decode_body, decode_json, digest
-from ..base.refusals import bad_feed_cursor, bad_pins
+from ...rules.system import NO_SYSTEM, NOTHING, decode_system
+from ..base.refusals import bad_pins
 from .position import DEPTH_BITS, MAX_DEPTH, public
 
 Row = tuple[Any, ...]
@@ -32,10 +32,10 @@ HasRoom = Callable[[int], bool]
 """Whether a message of so many bytes is still to be taken; it counts it in."""
 HomeNames = dict[int, str | None]
 """The sessions behind home numbers, as far as they are known; None for those that are gone."""
-FeedCursor = tuple[int, ...]
-"""The numbers after which a reader goes on; how many there are is a store's own."""
 
 PINS_KEY = "pins"
+MARK = "mark"
+"""The role that the row of a mark has, which has no body; a deleted message's row has none."""
 CHANGE_KINDS = {
     1: ChangeKind.APPEND,
     2: ChangeKind.UPDATE,
@@ -47,10 +47,10 @@ KIND_APPEND, KIND_UPDATE, KIND_DELETE, KIND_RETIRE, KIND_RECORD = CHANGE_KINDS
 
 # A message: pos, home, id, role, tokens, version, created_at, body; maybe more.
 POS, HOME, ID, ROLE, TOKENS, VERSION, CREATED_AT, BODY = range(8)
-_NOTHING_SAID = b'{"parts":[]}'
 # A session's record: id, tip, tip_id, fork, context, messages, version, created_at, active_at, then
-# the columns of its `Profile`, and `closed`. A context of None is to be worked out.
-CONTEXT_IN_RECORD, TITLE_IN_RECORD, TAGS_IN_RECORD = 4, 9, 11
+# the columns of its `Profile`, `closed`, `data_at`, `kind` and `updated_at`. A context of None is
+# to be worked out.
+CONTEXT_IN_RECORD, TITLE_IN_RECORD, TAGS_IN_RECORD, SYSTEM_IN_RECORD = 4, 9, 11, 19
 # An overlay: number, id, first, last, tokens, covered_tokens, created_by, created_at, metadata,
 # summary; maybe more.
 OVERLAY_NUMBER, OVERLAY_ID, OVERLAY_FIRST, OVERLAY_LAST, OVERLAY_TOKENS = range(5)
@@ -85,13 +85,16 @@ class SessionRow(NamedTuple):
     """0 when it is known that nothing in the tree was changed after it was appended."""
     closed: int = 0
     """1 when it takes no messages, edits, overlays or checkouts."""
+    has_data: int = 0
+    """0 when it is known that there is no data in the tree."""
+    kind: str = CHAT
 
 
-def new_row(owner: int, id: str, home: int, now: int) -> SessionRow:
+def new_row(owner: int, id: str, home: int, now: int, version: int, kind: str) -> SessionRow:
     """Return the row of a new, empty session in a tree of its own, which has no number yet."""
-    return SessionRow(
-        0, owner, id, home, home, 0, 0, 0, 0, 0, 1, now, now, now // 1_000_000, edited=0
-    )
+    now_s = now // 1_000_000
+    times = (now, now, now_s)
+    return SessionRow(0, owner, id, home, home, 0, 0, 0, 0, 0, version, *times, edited=0, kind=kind)
 
 
 class Profile(NamedTuple):
@@ -107,6 +110,9 @@ class Profile(NamedTuple):
     model: str | None
     source: str | None
     end_reason: str | None
+    system: bytes = NOTHING
+    system_key: bytes | None = None
+    """By which it is found: its owner, then the digests of its key's parts; None without a key."""
 
 
 class SeenMessage(NamedTuple):
@@ -168,18 +174,11 @@ def message_of(row: Row, home: str | None) -> Message:
     )
 
 
-def without_body(row: Row) -> Row:
-    """Return a message's row of which only the body's size was read, as if it said nothing."""
-    return (*row[:BODY], _NOTHING_SAID)
-
-
-def bare(message: Message) -> Message:
-    """Return a message without what its body says."""
-    return replace(message, parts=[], metadata={}, extra={}, name=None)
-
-
-def written(batch: Sequence[Packed], session: str, first: int, now: int) -> list[Message]:
-    """Return new messages as they were written from a position on."""
+def written(
+    batch: Sequence[Packed], session: str, first: int, now: int, above: int = 0
+) -> list[Message]:
+    """Return new messages as they were written from a position on, after data at another one."""
+    held = public(above) if above else None
     segment, depth = str(first >> DEPTH_BITS), first & MAX_DEPTH
     return [
         Message(
@@ -195,8 +194,10 @@ def written(batch: Sequence[Packed], session: str, first: int, now: int) -> list
             tokens=it.tokens,
             version=1,
             created_us=said_at(it, now),
+            data_at=held if it.data is None else Position(segment, depth + index),
         )
         for index, it in enumerate(batch)
+        if not it.is_mark
     ]
 
 
@@ -303,7 +304,12 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         model,
         source,
         end_reason,
+        system,
+        _,
         closed,
+        data_at,
+        kind,
+        updated_at,
     ) = row
     if tip and tip_id is None:
         raise StoreCorruptError(f"the tip of session {id!r} is missing")
@@ -312,6 +318,7 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         tip=tip_id or ROOT,
         tip_position=public(tip) if tip else None,
         title=title,
+        kind=kind,
         state=state,
         tags=tags,
         attributes={} if attributes == b"{}" else decode_json(attributes, f"session {id!r}"),
@@ -320,6 +327,7 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         source=source,
         end_reason=end_reason,
         closed=bool(closed),
+        system=NO_SYSTEM if system == NOTHING else decode_system(system, f"session {id!r}"),
         parent=_edge(id, parent_kind, parent) if parent else None,
         forked_at=public(fork) if fork else None,
         messages=messages,
@@ -327,6 +335,8 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         version=version,
         created_us=created_at,
         active_us=active_at,
+        data_at=public(data_at) if data_at else None,
+        updated_us=updated_at,
     )
 
 
@@ -356,45 +366,3 @@ def _can_be_stored(id: str) -> bool:
         return b"\0" not in id.encode()
     except UnicodeEncodeError:
         return False
-
-
-def read_feed_cursor(text: str, beginning: FeedCursor) -> FeedCursor:
-    """Return the cursor that a text stands for; the empty one is the beginning."""
-    parts = text.split(".") if text else [str(number) for number in beginning]
-    are_numbers = all(it.isascii() and it.isdigit() and len(it) <= 18 for it in parts)
-    if not (are_numbers and len(parts) == len(beginning)):
-        raise bad_feed_cursor(text)
-    return tuple(map(int, parts))
-
-
-def feed_cursor_text(cursor: FeedCursor) -> str:
-    """Return a cursor as users are given it."""
-    return ".".join(map(str, cursor))
-
-
-def change_of(
-    kind: int, session: str, id: str, tree: int, pos: int, version: int, at: int
-) -> Change:
-    """Return the change of a message."""
-    return Change(
-        kind=CHANGE_KINDS[kind],
-        session=session,
-        message=id,
-        tree=str(tree),
-        position=public(pos),
-        version=version,
-        at_us=at,
-    )
-
-
-def record_change_of(kind: int, session: str, tree: int | None, version: int, at: int) -> Change:
-    """Return the change of a session's record; one that is retired may be told without its tree."""
-    return Change(
-        kind=CHANGE_KINDS[kind],
-        session=session,
-        message=None,
-        tree="" if tree is None else str(tree),
-        position=None,
-        version=version,
-        at_us=at,
-    )

@@ -21,19 +21,20 @@ from ..relational.problems import (
     wrong_sum,
 )
 from ..relational.rows import SessionRow
+from .counters import COUNTED, begin_floor
+from .data import data_problems, rebuild_data
 from .lookup import id_at, session_columns
 from .messages import put_session
 from .overlays import put_in_force
 from .sums import context_at
 from .tables import Tables
-from .tx import ResultRow, Tx, delete_by, select_by, update_by
+from .tx import ResultRow, Tx, delete_by, update_by
 
 MESSAGES_IN_A_PAGE = 500
 
 _PUT_LINEAGE = update_by("segment", "number")
 _PUT_SUM = update_by("message", "tree", "pos")
 _DELETE_FROM_FORCE = delete_by("in_force", "session", "overlay")
-_COUNTED = select_by("counter", "name", of=["value"])
 _PUT_COUNTER = update_by("counter", "name")
 
 
@@ -68,6 +69,7 @@ class SqlAdmin:
     def check(self) -> list[Problem]:
         """Look for damage, and for figures that do not add up."""
         problems = [*self._messages(), *self._segments()]
+        problems += data_problems(self._tx)
         problems += map(wrong_sum, _wrong_sums(self._tx))
         problems += [misplaced_overlay(number) for _, number, _, _ in _force_faults(self._tx)]
         # The figures of sessions add up along segments that are known to be whole.
@@ -181,6 +183,7 @@ def _force_faults(tx: Tx) -> list[ResultRow]:
 def repair(tx: Tx) -> None:
     """Rebuild all of it, in the order in which one rests on the other."""
     _rebuild_lineages(tx)
+    rebuild_data(tx)
     _rebuild_sums(tx)
     _rebuild_force(tx)
     counted_up(tx)
@@ -220,11 +223,12 @@ def _rebuild_force(tx: Tx) -> None:
 
 
 def counted_up(tx: Tx) -> None:
-    """Let SQLite's counter go on above all numbers that are in use."""
+    """Let the counters be there; that of SQLite goes on above all numbers that are in use."""
+    begin_floor(tx, 0)
     if tx.kind != "sqlite":
         return
     used = tx.value(_last_seq) or 0
-    kept = tx.value(_COUNTED, name="message")
+    kept = tx.value(COUNTED, name="message")
     if kept is None:
         tx.add("counter", name="message", value=used)
     elif kept < used:

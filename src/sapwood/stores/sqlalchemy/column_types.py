@@ -16,6 +16,7 @@ Big = BigInteger().with_variant(Integer, "sqlite")
 """A whole number of 64 bits; SQLite only counts up what it knows as INTEGER."""
 Blob = LargeBinary().with_variant(mysql.LONGBLOB(), *MYSQL)
 Digest = LargeBinary(32).with_variant(mysql.VARBINARY(32), *MYSQL)
+KeyDigest = LargeBinary(88).with_variant(mysql.VARBINARY(88), *MYSQL)
 
 _RISING = {"mysql": "BIGINT NOT NULL AUTO_INCREMENT", "postgresql": "BIGSERIAL"}
 

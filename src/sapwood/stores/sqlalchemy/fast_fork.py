@@ -34,6 +34,7 @@ from ...errors import MessageTooLargeError, StoreCorruptError
 from ...model import ROOT, EdgeKind, ForkPoint, NewSession, SessionRecord
 from ...rules.codec import encode_json
 from ...rules.tree import LINEAGE_CAP, Cover, Span, resolve_up, spans_up
+from ..relational._sync.sessions import packed_system
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, place_of, unpack_place
 from ..relational.rows import KIND_RECORD, PINS_KEY, Profile, SessionRow, pinned_ids
 from ..relational.walk import pins_under
@@ -42,7 +43,7 @@ from .feed import newest_after, newest_message
 from .locks import lock_owner
 from .lookup import is_seen, key_of, pack_tags, session_columns
 from .sessions import SqlSessionStatements
-from .tables import Tables
+from .tables import FLOOR, Tables
 from .tx import Tx
 
 _LOCK = """BEGIN NOT ATOMIC
@@ -64,6 +65,7 @@ _EDIT, _PIN = 0, -1
 class _Point(NamedTuple):
     """Where a fork is to stand, and what it takes over, as it is read with its source locked."""
 
+    floor: int | None
     tags: bytes
     budget: int | None
     attributes: bytes
@@ -84,7 +86,7 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
         return None
     parent = point.session if new.parent is None else new.parent.session
     found = _find(tx, owner, new.id, parent, point)
-    if found is None:
+    if found is None or found[0].has_data:
         return None
     source, at = found
     path = spans_up(unpack_place(at.pos), tx.lineage)
@@ -97,7 +99,8 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     if context is None:
         return None
     now = tx.now() if new.created_us is None else new.created_us
-    profile = _profile(new, parent, at)
+    version, kind = (at.floor or 0) + 1, source.kind if new.kind is UNSET else new.kind
+    profile = _profile(source.owner, new, parent, at)
     values = {f"new_{key}": value for key, value in profile._asdict().items()} | {
         "new_owner": source.owner,
         "new_id": new.id,
@@ -105,10 +108,12 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
         "new_tree": source.tree,
         "new_tip": at.pos,
         "new_context": context,
+        "new_version": version,
+        "new_kind": kind,
         "now": now,
+        "written_at": tx.now(),
         "now_s": now // 1_000_000,
         "owner": source.owner,
-        "told_at": tx.now(),
         "source": source.number,
         "writer": at.writer,
         "at_home": at.home,
@@ -121,8 +126,9 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     # Names are bytes there.
     given = {key: it.encode() if isinstance(it, str) else it for key, it in values.items()}
     tx.direct(_write, len(ranges)).run(tx.conn, given)
-    figures = (new.id, at.pos, _name(at.id), at.pos, context, 0, 1, now, now)
-    return SqlSessionStatements(tx).record_of((*figures, *profile, 0), context)
+    figures = (new.id, at.pos, _name(at.id), at.pos, context, 0, version, now, now)
+    rest = (0, 0, kind, values["written_at"])
+    return SqlSessionStatements(tx).record_of((*figures, *profile, *rest), context)
 
 
 def _find(
@@ -148,12 +154,13 @@ def _find(
         else:
             tx.know_lineage(at.pos >> DEPTH_BITS, at.lineage)
         if not by_id or is_seen(tx, source, at.pos, at.home):
-            seen.append((source._replace(id=point.session), at))
+            seen.append((source._replace(id=point.session, kind=_name(source.kind)), at))
     return seen[0] if len(seen) == 1 else None
 
 
-def _profile(new: NewSession, parent: str, at: _Point) -> Profile:
+def _profile(owner: int, new: NewSession, parent: str, at: _Point) -> Profile:
     attributes = at.attributes
+    system, system_key = packed_system(owner, new.system)
     if new.attributes is not UNSET:
         attributes = encode_json(new.attributes, "attributes")
     return Profile(
@@ -167,10 +174,13 @@ def _profile(new: NewSession, parent: str, at: _Point) -> Profile:
         model=_name(at.model) if new.model is UNSET else new.model,
         source=_name(at.origin) if new.source is UNSET else new.source,
         end_reason=new.end_reason,
+        system=system,
+        system_key=system_key,
     )
 
 
-def _name(found: bytes | str | None) -> str | None:
+def _name(found: Any) -> Any:
+    """Return a name as text, which the driver may give as bytes; or None."""
     return found.decode() if isinstance(found, bytes) else found
 
 
@@ -254,6 +264,7 @@ def _point(t: Tables, by_id: bool) -> Any:
         d.key == literal_column(f"'{PINS_KEY}'"),
         d.expires_at.is_(None),
     )
+    floor = select(t.counter.c.value).where(t.counter.c.name == literal_column(f"'{FLOOR}'"))
     joined = (
         t.session.join(t.profile, p.session == s.number)
         .outerjoin(at, true())
@@ -262,6 +273,7 @@ def _point(t: Tables, by_id: bool) -> Any:
     )
     return (
         select(
+            floor.scalar_subquery(),
             *p["tags", "budget", "attributes", "model", "source"],
             pins.scalar_subquery(),
             *at.c["pos", "home", "id", "path_tokens"],
@@ -331,11 +343,12 @@ def _write(t: Tables, count: int) -> Compound:
     """Write a fork that stands on a path of so many ranges."""
     i, d, f = t.inherited.c, t.document.c, t.in_force.c
     source: Any = bindparam("source")
-    given = ("owner", "id", "key", "tree", "tip", "context")
+    given = ("owner", "id", "key", "tree", "tip", "context", "version", "kind")
     session: dict[str, Any] = {key: bindparam(f"new_{key}") for key in given}
-    session |= {"fork": session["tip"], "home": _HOME, "version": number(1)}
+    session |= {"fork": session["tip"], "home": _HOME}
     session |= dict.fromkeys(("ends", "running", "messages", "overlays", "closed"), number(0))
     session |= dict.fromkeys(("created_at", "active_at"), bindparam("now"))
+    session["updated_at"] = bindparam("written_at")
     profile: dict[str, Any] = {key: bindparam(f"new_{key}") for key in Profile._fields}
     copied = (d.key, d.updated_at, d.value, d.inherit, d.created_at)
     documents = select(d.owner, _FORK, *copied).where(
@@ -380,7 +393,7 @@ def _tell(t: Tables) -> Any:
         func.coalesce(newest_message(t).scalar_subquery(), zero),
         func.coalesce(newest_after(t).scalar_subquery(), zero),
     )
-    figures: list[Any] = [bindparam("new_tree"), number(KIND_RECORD), number(1)]
-    row = select(o.number, newest, _FORK, *figures, bindparam("told_at"), bindparam("new_id"))
+    figures: list[Any] = [bindparam("new_tree"), number(KIND_RECORD), bindparam("new_version")]
+    row = select(o.number, newest, _FORK, *figures, bindparam("written_at"), bindparam("new_id"))
     columns = ["owner", "after", "session", "tree", "kind", "pos", "at", "name"]
     return insert(t.change).from_select(columns, row.where(o.number == bindparam("owner")))

@@ -11,20 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import and_, bindparam, func, or_, select
+from sqlalchemy import and_, bindparam, func, literal, or_, select
 
 from ...model import Change
 from ..base.feed_age import KEPT_AT_LEAST_US, KEPT_AT_MOST_US
 from ..relational._sync.feed import NO_BOUND, FeedStatements
+from ..relational.changes import FeedCursor, change_of, record_change_of
 from ..relational.rows import (
     KIND_APPEND,
     KIND_DELETE,
     KIND_RECORD,
     KIND_RETIRE,
-    FeedCursor,
+    MARK,
     SessionRow,
-    change_of,
-    record_change_of,
 )
 from .lookup import find_owner
 from .tables import Tables
@@ -224,6 +223,7 @@ def _appended(t: Tables) -> Any:
             m.owner == bindparam("owner"),
             m.seq > bindparam("seq"),
             m.seq <= bindparam("bound"),
+            or_(m.body.is_not(None), m.role != literal(MARK, m.role.type)),
         )
         .order_by(m.seq)
         .limit(bindparam("most"))

@@ -12,6 +12,7 @@ from ..relational._sync.fork import CopiedPath, ForkStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
 from ..relational.rows import SessionRow
 from ..relational.walk import ending_on_path
+from .data import copy_data
 from .fast_fork import fork_at_once
 from .messages import new_segment
 from .overlays import SqlOverlayStatements, put_all_in_force
@@ -58,6 +59,8 @@ class SqlForkStatements(ForkStatements):
                 rows = tx.rows(_messages, tree=source.tree, low=start, high=end)
                 running, added = _copy_rows(tx, fork, base, running, rows)
                 live += added
+            if source.has_data:
+                copy_data(tx, fork, base, source.tree, first, last)
         return CopiedPath(base, live)
 
     def overlays_on(self, source: SessionRow, pos: int) -> list[ResultRow]:

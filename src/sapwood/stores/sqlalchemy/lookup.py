@@ -6,13 +6,14 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, literal_column, select
+from sqlalchemy import bindparam, case, func, literal_column, select
 
 from ...model import ROOT, Root
 from ...rules.tree import is_on_path
 from ..relational._sync.lookup import LookupStatements
-from ..relational.position import place_of, unpack_place
+from ..relational.position import DEPTH_BITS, MAX_DEPTH, place_of, unpack_place
 from ..relational.rows import Profile, SeenMessage, SessionRow, Touches
+from .direct import number
 from .tables import Tables
 from .tx import ROWS_AT_ONCE, ResultRow, Tx, select_by
 
@@ -43,6 +44,21 @@ def overlay_columns(t: Tables) -> list[Any]:
     return [t.overlay.c[key] for key in (*keys, "created_at", "metadata", "summary")]
 
 
+def held_at_tip(t: Tables) -> Any:
+    """Return where the data stands that holds at a session's tip, as a column of its row."""
+    s, d, g = t.session.c, t.data.c, t.segment.c
+    base = s.tip - s.tip.bitwise_and(number(MAX_DEPTH))
+    nearest = select(func.max(d.pos)).where(d.tree == s.tree, d.pos.between(base, s.tip))
+    segment = s.tip.bitwise_rshift(number(DEPTH_BITS))
+    inherited = select(g.data_at).where(g.number == segment)
+    held = func.coalesce(
+        nearest.correlate(t.session).scalar_subquery(),
+        inherited.correlate(t.session).scalar_subquery(),
+        number(0),
+    )
+    return case((s.has_data == number(1), held), else_=number(0)).label("data_at")
+
+
 def records(t: Tables, *more: Any) -> Any:
     """Return the query of sessions' records, after some columns more."""
     s, p = t.session, t.profile
@@ -55,6 +71,9 @@ def records(t: Tables, *more: Any) -> Any:
         *(s.c[key] for key in keys),
         *(p.c[key] for key in Profile._fields),
         s.c.closed,
+        held_at_tip(t),
+        s.c.kind,
+        func.coalesce(s.c.updated_at, s.c.active_at),
     ]
     joined = s.join(p, p.c.session == s.c.number).outerjoin(
         tip, (tip.c.tree == s.c.tree) & (tip.c.pos == s.c.tip)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, func, or_, select, update
+from sqlalchemy import bindparam, func, literal, or_, select, update
 
 from ...errors import StoreCorruptError
 from ...model import ChangeKind, Message, Root
 from ...rules.codec import Packed, decode_body, keeping_extra
 from ...rules.tree import Span, extend_lineage, spans_after
 from ..relational._sync.messages import MessageStatements
+from ..relational.bodiless import without_body
 from ..relational.position import (
     DEPTH_BITS,
     MAX_DEPTH,
@@ -23,6 +24,7 @@ from ..relational.position import (
 from ..relational.rows import (
     KIND_DELETE,
     KIND_UPDATE,
+    MARK,
     TOKENS,
     HasRoom,
     HomeNames,
@@ -32,9 +34,9 @@ from ..relational.rows import (
     said_at,
     size_of,
     taken,
-    without_body,
 )
 from ..relational.walk import covering, inherited_follower, on_path, parent_pos
+from .data import data_at
 from .feed import record_changes
 from .lookup import homes_with, id_at, in_parts, own_segments, rows_at
 from .quick_read import (
@@ -51,8 +53,7 @@ from .tables import Tables
 from .tx import ResultRow, Tx, delete_by, select_by
 
 RECENT_STEPS = 64
-"""How many spans an append walks to know its context; beyond that it is worked out when asked,
-until `finish_deletions` has done so."""
+"""How many spans an append walks to know its context; beyond that it is worked out when asked."""
 
 _EDIT = select_by("edit", "tree", "pos", of=["delta"])
 _FORGET_EDIT = delete_by("edit", "tree", "pos")
@@ -71,12 +72,12 @@ def message_row(
         "owner": owner,
         "home": home,
         "id": it.id,
-        "role": it.role,
+        "role": MARK if it.is_mark else it.role,
         "tokens": it.tokens,
         "path_tokens": running,
         "version": 1,
         "created_at": said_at(it, now),
-        "body": it.body,
+        "body": it.body or None,
     }
     return row if it.given_digest is None else row | {"digest": it.given_digest}
 
@@ -104,18 +105,13 @@ def write_after(
         rows.append(message_row(it, **place, pos=slot, running=running, now=now) | seq)
     tx.add_all("message", rows)
     context = _context_after(tx, row, pos, before, running - before)
-    said = said_at(batch[-1], now)
-    tx.run(
-        put_session,
-        of_number=row.number,
-        tip=first + len(batch) - 1,
-        ends=1,
-        running=running,
-        context=context,
-        messages=row.messages + len(batch),
-        active_at=said,
-        active_s=said // 1_000_000,
-    )
+    figures = {"tip": first + len(batch) - 1, "ends": 1, "running": running, "context": context}
+    figures |= {"updated_at": now}
+    if not batch[-1].is_mark:
+        said = said_at(batch[-1], now)
+        figures |= {"messages": row.messages + len(batch)}
+        figures |= {"active_at": said, "active_s": said // 1_000_000}
+    tx.run(put_session, of_number=row.number, **figures)
     return first, context
 
 
@@ -123,7 +119,8 @@ def new_segment(tx: Tx, tree: int, home: int, parent: int) -> int:
     """Begin a segment under a position; return its number."""
     place = unpack_place(parent)
     lineage = extend_lineage(place, tx.lineage(place.segment) if place else [])
-    return tx.add("segment", tree=tree, home=home, parent=parent, lineage=pack_lineage(lineage))
+    held, packed = data_at(tx, tree, parent), pack_lineage(lineage)
+    return tx.add("segment", tree=tree, home=home, parent=parent, lineage=packed, data_at=held)
 
 
 def _context_after(tx: Tx, row: SessionRow, pos: int, running: int, added: int) -> int | None:
@@ -187,6 +184,7 @@ class SqlMessageStatements(MessageStatements[Tx]):
         record_changes(self._tx, session, number, list(deltas))
         for pos, delta in deltas.items():
             self._keep_sum(session, pos, delta)
+        self._tx.run(put_session, of_number=session.number, updated_at=self._tx.now())
         renew_context(self._tx, session)
 
     def _keep_sum(self, session: SessionRow, pos: int, delta: int) -> None:
@@ -311,8 +309,7 @@ class SqlMessageStatements(MessageStatements[Tx]):
 
 
 def _of(session: SessionRow, span: Span) -> dict[str, int]:
-    low, high = bounds(span)
-    return {"tree": session.tree, "low": low, "high": high}
+    return {"tree": session.tree} | dict(zip(("low", "high"), bounds(span), strict=True))
 
 
 def _contents(t: Tables) -> Any:
@@ -395,6 +392,7 @@ def _gaps(t: Tables) -> Any:
             m.tree == bindparam("tree"),
             m.pos.between(bindparam("low"), bindparam("high")),
             m.body.is_(None),
+            m.role != literal(MARK, m.role.type),
         )
         .order_by(m.pos)
     )

@@ -47,6 +47,7 @@ def append_one(tx: Tx, request: Request) -> Appended | None:
         "added": it.tokens,
         "at": said,
         "at_s": said // 1_000_000,
+        "written_at": now,
     }
     if tx.kind == "sqlite":
         moved = _add_to_sqlite(tx, it, asked, now)
@@ -119,6 +120,7 @@ def _advance(t: Tables, is_ours: bool) -> Any:
         s.key == bindparam("of_key"),
         s.ends == number(1),
         s.closed == number(0),
+        s.has_data == number(0),
         s.tip.bitwise_and(most) < most,
     ]
     if not is_ours:
@@ -132,6 +134,7 @@ def _advance(t: Tables, is_ours: bool) -> Any:
         "messages": s.messages + number(1),
         "active_at": bindparam("at", type_=s.active_at.type),
         "active_s": bindparam("at_s", type_=s.active_s.type),
+        "updated_at": bindparam("written_at", type_=s.updated_at.type),
     }
     if t.kind == "mysql":
         # The answer to a statement that gives back no rows tells the tip.
@@ -186,21 +189,21 @@ def append_each(tx: Tx, requests: Sequence[Request]) -> list[Appended | None]:
     if rows:
         seqs = tx.next_seqs(len(rows))
         tx.add_given("message", [row | seq for row, seq in zip(rows, seqs, strict=True)])
-        tx.conn.execute(tx.made(_advance_all, len(rows)), moved)
+        tx.conn.execute(tx.made(_advance_all, len(rows)), moved | {"written_at": now})
     return answers
 
 
 def _is_extendable(row: Any, it: Packed) -> bool:
-    *_, tip, _, ends, fork, closed = row
-    can_grow = ends and not closed and tip & MAX_DEPTH < MAX_DEPTH
+    *_, tip, _, ends, fork, closed, has_data = row
+    can_grow = ends and not (closed or has_data) and tip & MAX_DEPTH < MAX_DEPTH
     return bool(can_grow and (it.is_ours or not fork))
 
 
 def _lock_all(t: Tables) -> Any:
     s = t.session.c
-    keys = ("key", "number", "owner", "tree", "home", "tip", "running", "ends", "fork", "closed")
+    keys = ("key", "number", "owner", "tree", "home", "tip", "running", "ends", "fork")
     wanted = s.key.in_(bindparam("keys", expanding=True))
-    return select(*s[keys]).where(wanted).order_by(s.key).with_for_update()
+    return select(*s[(*keys, "closed", "has_data")]).where(wanted).order_by(s.key).with_for_update()
 
 
 def _advance_all(t: Tables, count: int) -> Any:
@@ -222,5 +225,6 @@ def _advance_all(t: Tables, count: int) -> Any:
             messages=s.messages + 1,
             active_at=each("a"),
             active_s=each("s"),
+            updated_at=bindparam("written_at", type_=s.updated_at.type),
         )
     )

@@ -33,8 +33,9 @@ from ...errors import StoreCorruptError
 from ...model import ROOT, Entry, History, Read
 from ...rules.tree import refuse_missing
 from ..base.refusals import no_session
+from ..relational.bodiless import without_body
 from ..relational.position import DEPTH_BITS, MAX_DEPTH
-from ..relational.rows import message_of, without_body
+from ..relational.rows import message_of
 from .direct import number
 from .lookup import key_of, message_columns
 from .tables import Tables
@@ -185,7 +186,9 @@ def _head(t: Tables) -> Any:
     tip = t.message.alias("tip")
     snapshot = select(newest_edit(t)).where(e.tree == s.tree).scalar_subquery()
     is_own = (s.tip == number(0)) | (g.home == s.home)
-    context = case((is_own & (s.overlays == number(0)), s.context))
+    # A path that has data is read by itself.
+    is_plain = is_own & (s.overlays == number(0)) & (s.has_data == number(0))
+    context = case((is_plain, s.context))
     at_tip = g.number == s.tip.bitwise_rshift(number(DEPTH_BITS))
     figures = [s.tip, context, snapshot, g.parent, null(), tip.c.id]
     joined = t.session.outerjoin(tip, and_(tip.c.tree == s.tree, tip.c.pos == s.tip))

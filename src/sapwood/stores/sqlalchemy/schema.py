@@ -47,8 +47,14 @@ ADDED = ("model", "source", "end_reason")
 # What later steps add to tables.
 LATER: dict[int, dict[str, tuple[str, ...]]] = {
     3: {"session": ("closed",), "document": ("inherit",)},
-    4: {"document": ("created_at",)},
+    4: {
+        "document": ("created_at",),
+        "session": ("has_data", "kind", "updated_at"),
+        "segment": ("data_at",),
+        "profile": ("system", "system_key"),
+    },
 }
+LATER_TABLES = {4: ("data",)}
 LATER_NAMES = {3: "0003_units", 4: "0004_layers"}
 _WITHOUT_TRANSACTIONS = {"MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"}
 
@@ -69,6 +75,7 @@ def steps_of(t: Tables) -> list[SchemaStep]:
         keys = {
             name: [it for it in of_table if it not in LATER[version].get(name, ())]
             for name, of_table in keys.items()
+            if name not in LATER_TABLES.get(version, ())
         }
     profile = [RENAMED.get(key, key) for key in keys["profile"] if key not in ADDED]
     return [
@@ -153,12 +160,12 @@ class Migrator:
         if 4 in left and t.kind == "mysql":
             self._let_keys_be_longer()
         self._change_profiles()
-        if t.kind == "mysql":
-            # A process that ended on the way may have left tables without their indexes.
+        if t.kind == "mysql" or 4 in left:
+            # Of columns that came later; and a process that ended on the way, where each statement
+            # is committed by itself, may have left tables without theirs.
             for index in [index for table in t.all for index in table.indexes]:
                 index.create(self._conn, checkfirst=True)
-        if t.kind == "sqlite" and not self._conn.execute(select(t.counter.c.value)).all():
-            self._conn.execute(insert(t.counter).values(name="message", value=0))
+        _begin_counting(self._conn, t)
 
     def _record(self, steps: list[SchemaStep]) -> None:
         m = self._tables.migration
@@ -351,5 +358,4 @@ def _is_bytewise(found: Any) -> bool:
 
 
 def _begin_counting(conn: Connection, tables: Tables) -> None:
-    if tables.kind == "sqlite":
-        counted_up(Tx(conn, Statements(tables), None))
+    counted_up(Tx(conn, Statements(tables), None))

@@ -68,11 +68,12 @@ class SqlSearch:
         if number is None:
             return Hits(hits=[], cursor=None)
         ranking = Ranking("sqlalchemy", owner, search, query)
-        scope = _Scope(self._tx, number, row, BodyFilter(query), ranking.below)
+        kind = search.kind if row is None else None
+        scope = _Scope(self._tx, number, row, kind, BodyFilter(query), ranking.below)
         newest = merge(scope.messages(), scope.summaries(), key=lambda it: it[0], reverse=True)
         for order, told in newest:
             if told is not None:
-                is_message, id, role, pos, created_at, data, (_, session, _, title, tags) = told
+                is_message, id, role, pos, created_at, data, (_, session, _, title, tags, _) = told
                 about = session, title, unpack_tags(tags)
                 ranking.take(order, is_message, id, role, pos, created_at, data, *about)
             if ranking.is_enough:
@@ -81,13 +82,14 @@ class SqlSearch:
 
 
 class _Scope:
-    """All that an owner has, or all that one session sees."""
+    """All that an owner's sessions of a kind have, or all that one session sees."""
 
     def __init__(
         self,
         tx: Tx,
         owner: int,
         session: SessionRow | None,
+        kind: str | None,
         words: BodyFilter,
         below: HitOrder | None,
     ) -> None:
@@ -96,7 +98,7 @@ class _Scope:
         self._owner = owner
         self._session = session
         self._words = words
-        self._sessions = _TellingSessions(tx, owner)
+        self._sessions = _TellingSessions(tx, owner, kind)
 
     def messages(self) -> AllTold:
         """Return messages: first only where they stand, then a part at a time what they say."""
@@ -159,12 +161,13 @@ class _Scope:
 class _TellingSessions:
     """The sessions that messages and summaries are told as, looked up for many at once.
 
-    Each row has number, id, fork, title and tags.
+    Each row has number, id, fork, title, tags and kind.
     """
 
-    def __init__(self, tx: Tx, owner: int) -> None:
+    def __init__(self, tx: Tx, owner: int, kind: str | None) -> None:
         self._tx = tx
         self._owner = owner
+        self._kind = kind
         self._by_home: dict[int, ResultRow] = {}
         self._heirs: dict[int, list[ResultRow]] = {}
 
@@ -183,10 +186,13 @@ class _TellingSessions:
         self._tx.learn_lineages(sorted(forks))
 
     def of(self, pos: int, home: int) -> ResultRow:
-        """Return the session that wrote a message; if it is gone, the oldest that stands on it."""
+        """Return the session that wrote a message; if it is gone, the oldest that stands on it.
+
+        None when that is of another kind than is asked for.
+        """
         if home in self._by_home:
-            return self._by_home[home]
-        for heir in self._heirs[home]:
+            return self._by_home[home] if self._is_asked(self._by_home[home]) else None
+        for heir in filter(self._is_asked, self._heirs[home]):
             if is_on_path(place_of(pos), unpack_place(heir[2]), self._tx.lineage):
                 return heir
         return None
@@ -196,8 +202,12 @@ class _TellingSessions:
         found: dict[int, list[ResultRow]] = defaultdict(list)
         for some in in_parts(overlays):
             for overlay, *session in self._tx.rows(_in_force, overlays=some, owner=self._owner):
-                found[overlay].append(session)
+                if self._is_asked(session):
+                    found[overlay].append(session)
         return found
+
+    def _is_asked(self, session: ResultRow) -> bool:
+        return self._kind in (None, session[-1])
 
 
 def _portions(keys: Sequence[ResultRow]) -> Iterator[list[tuple[int, int]]]:
@@ -236,7 +246,7 @@ def _summaries(t: Tables) -> Any:
 def _sessions(t: Tables, of: Any) -> Any:
     s, p = t.session.c, t.profile.c
     return (
-        select(of, s.number, s.id, s.fork, p.title, p.tags)
+        select(of, s.number, s.id, s.fork, p.title, p.tags, s.kind)
         .select_from(t.session.join(t.profile, p.session == s.number))
         .order_by(s.number)
     )

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import and_, bindparam, cast, exists, func, literal, or_, select
+from sqlalchemy import and_, bindparam, cast, exists, func, literal, or_, select, update
 from sqlalchemy.types import BigInteger
 
-from ...model import SessionQuery, SessionRecord
+from ...model import CHAT, SessionQuery, SessionRecord
+from ...rules.system import NOTHING
 from ..relational._sync.sessions import ListingStatements, SessionStatements
 from ..relational.filters import filters
 from ..relational.rows import (
     KIND_RECORD,
     PINS_KEY,
+    SYSTEM_IN_RECORD,
     TAGS_IN_RECORD,
     TITLE_IN_RECORD,
     Profile,
@@ -25,16 +27,20 @@ from ..relational.rows import (
 )
 from ..relational.rows import Row as ListedRow
 from ..relational.rows import Row as RecordRow
+from .counters import COUNTED, begin_floor
+from .direct import number
 from .feed import record_changes
 from .lookup import SqlLookupStatements, find_owner, key_of, pack_tags, records, unpack_tags
 from .messages import put_session
-from .tables import Tables
+from .tables import FLOOR, Tables
 from .tx import Tx, delete_by, select_by, update_by
 
 _INHERITED_PROFILE = select_by(
     "profile", "session", of=["tags", "budget", "attributes", "model", "source"]
 )
-_ATTRIBUTES = select_by("profile", "session", of=["attributes"])
+_HELD = {
+    column: select_by("profile", "session", of=[column]) for column in ("attributes", "system")
+}
 _PUT_PROFILE = update_by("profile", "session")
 _DELETE_SESSION = delete_by("session", "number")
 _DELETE_PROFILE = delete_by("profile", "session")
@@ -43,8 +49,8 @@ _DELETE_DOCUMENTS = delete_by("document", "owner", "session")
 _ERASE_REST = [delete_by(table, "owner") for table in ("document", "reader", "change")]
 _ERASE_OWNER = delete_by("owner", "number")
 
-_PLACE = ("tree", "tip", "fork", "context", "messages", "overlays", "version")
-_SIGNS = {"=": operator.eq, ">=": operator.ge, "<": operator.lt}
+_PLACE = ("tree", "tip", "fork", "context", "messages", "overlays", "version", "has_data")
+_SIGNS = {"=": operator.eq, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
 
 class SqlSessionStatements(SessionStatements[Tx]):
@@ -56,6 +62,8 @@ class SqlSessionStatements(SessionStatements[Tx]):
 
     def record_of(self, row: RecordRow, context: int) -> SessionRecord:
         title, tags = row[TITLE_IN_RECORD], unpack_tags(row[TAGS_IN_RECORD])
+        if row[SYSTEM_IN_RECORD] is None:
+            row = (*row[:SYSTEM_IN_RECORD], NOTHING, *row[SYSTEM_IN_RECORD + 1 :])
         return record_of(row, context, None if title is None else title.decode(), tags)
 
     def pack_tags(self, tags: list[str]) -> bytes:
@@ -66,36 +74,56 @@ class SqlSessionStatements(SessionStatements[Tx]):
         return found
 
     def insert(
-        self, owner: str, number: int, id: str, now: int, tree: int | None, profile: Profile
+        self,
+        owner: str,
+        number: int,
+        id: str,
+        now: int,
+        tree: int | None,
+        kind: str,
+        profile: Profile,
     ) -> SessionRow:
         self._tx.session_name = id
-        row = new_row(number, id, self._tx.add("home"), now)
+        version = (self._tx.value(COUNTED, name=FLOOR) or 0) + 1
+        row = new_row(number, id, self._tx.add("home"), now, version, kind)
         values = row._asdict() | {"key": key_of(owner, id)}
         del values["number"], values["edited"]
+        values["updated_at"] = self._tx.now()
         row = row._replace(number=self._tx.add("session", **values))
         self._tx.add("profile", session=row.number, **profile._asdict())
         return row
 
-    def change(self, session: SessionRow, columns: Mapping[str, Any], closed: bool | None) -> None:
+    def change(
+        self,
+        session: SessionRow,
+        columns: Mapping[str, Any],
+        closed: bool | None,
+        active_us: int | None,
+    ) -> None:
         if columns:
             self._tx.run(_PUT_PROFILE, of_session=session.number, **columns)
-        figures = {} if closed is None else {"closed": int(closed)}
-        self._tx.run(put_session, of_number=session.number, version=session.version + 1, **figures)
+        figures = {"version": session.version + 1, "updated_at": self._tx.now()}
+        if closed is not None:
+            figures["closed"] = int(closed)
+        if active_us is not None:
+            figures |= {"active_at": active_us, "active_s": active_us // 1_000_000}
+        self._tx.run(put_session, of_number=session.number, **figures)
 
     def tell(self, session: SessionRow) -> None:
         record_changes(self._tx, session, KIND_RECORD, [session.version], session.id)
 
-    def attributes(self, session: SessionRow) -> bytes:
-        found: bytes = self._tx.value(_ATTRIBUTES, session=session.number)
+    def held(self, session: SessionRow, column: Literal["attributes", "system"]) -> bytes:
+        found: bytes = self._tx.value(_HELD[column], session=session.number) or NOTHING
         return found
 
     def place(self, session: SessionRow) -> None:
-        figures = {key: getattr(session, key) for key in _PLACE}
+        figures = {key: getattr(session, key) for key in _PLACE} | {"updated_at": self._tx.now()}
         self._tx.run(put_session, of_number=session.number, ends=0, **figures)
 
     def empty(self, session: SessionRow) -> None:
         home = self._tx.add("home")
         emptied = {"tip": 0, "ends": 0, "running": 0, "fork": 0, "context": 0, "messages": 0}
+        emptied |= {"has_data": 0}
         self._tx.run(
             put_session,
             of_number=session.number,
@@ -103,11 +131,15 @@ class SqlSessionStatements(SessionStatements[Tx]):
             tree=home,
             overlays=0,
             version=session.version + 1,
+            updated_at=self._tx.now(),
             **emptied,
         )
         self._tx.run(_delete_leases, owner=session.owner, session=session.number)
 
     def delete(self, session: SessionRow) -> None:
+        if not self._tx.run(_raise_floor, reached=session.version):
+            # It is as high; or it is not there, since somebody emptied the tables.
+            begin_floor(self._tx, session.version)
         self._tx.run(_DELETE_SESSION, number=session.number)
         for statement in (_DELETE_PROFILE, _DELETE_USAGE):
             self._tx.run(statement, session=session.number)
@@ -128,10 +160,19 @@ class SqlSessionStatements(SessionStatements[Tx]):
         self._tx.run(_ERASE_OWNER, number=owner)
 
     def count(self, owner: int, now: int) -> RecordRow:
-        sessions, messages = self._tx.row(_count_sessions, owner=owner)
-        messages = int(messages) + self._tx.value(_count_left_behind, owner=owner)
+        messages = int(self._tx.value(_count_messages, owner=owner))
+        messages += self._tx.value(_count_left_behind, owner=owner)
         overlays = self._tx.value(_count_overlays, owner=owner)
-        return sessions, messages, overlays, self._tx.value(_count_documents, owner=owner, now=now)
+        return messages, overlays, self._tx.value(_count_documents, owner=owner, now=now)
+
+    def count_sessions(self, owner: int) -> list[RecordRow]:
+        return [tuple(row) for row in self._tx.rows(_count_sessions, owner=owner)]
+
+
+def _raise_floor(t: Tables) -> Any:
+    c, reached = t.counter.c, bindparam("reached", type_=BigInteger)
+    lower = and_(c.name == FLOOR, c.value < reached)
+    return update(t.counter).where(lower).values(value=reached)
 
 
 def _record(t: Tables) -> Any:
@@ -152,9 +193,16 @@ def _some(t: Tables) -> Any:
 
 
 def _count_sessions(t: Tables) -> Any:
+    s, p = t.session.c, t.profile.c
+    joined = t.session.join(t.profile, p.session == s.number)
+    counted = select(s.kind, p.state, func.count()).select_from(joined)
+    return counted.where(s.owner == bindparam("owner")).group_by(s.kind, p.state)
+
+
+def _count_messages(t: Tables) -> Any:
     s = t.session.c
     messages = cast(func.coalesce(func.sum(s.messages), 0), BigInteger)
-    return select(func.count(), messages).where(s.owner == bindparam("owner"))
+    return select(messages).where(s.owner == bindparam("owner"), s.kind == CHAT)
 
 
 def _count_left_behind(t: Tables) -> Any:
@@ -197,12 +245,14 @@ class SqlListingStatements(ListingStatements[Tx]):
     ) -> list[ListedRow]:
         t = self._tx.tables
         s = t.session.c
-        order = [s.number.desc()]
-        if query.order == "active":
-            order = [s.active_s.desc(), s.number.desc()]
-        wanted = [s.owner == owner, *_seek(t, query, after), *_filters(t, query)]
+        order = [s.number] if query.order == "created" else [s.active_s, s.number]
+        if query.key:
+            # Not in the order of an index, so that it is the key's that is gone through.
+            order = [column + number(0) for column in order]
+        wanted = [s.owner == owner, *_seek(t, query, after), *_filters(t, owner, query)]
         asked = records(t, s.active_s, s.number).where(*wanted)
-        return [tuple(row) for row in self._tx.conn.execute(asked.order_by(*order).limit(most))]
+        asked = asked.order_by(*(column.desc() for column in order)).limit(most)
+        return [tuple(row) for row in self._tx.conn.execute(asked)]
 
 
 def _seek(t: Tables, query: SessionQuery, after: tuple[int, int] | None) -> list[Any]:
@@ -217,8 +267,9 @@ def _seek(t: Tables, query: SessionQuery, after: tuple[int, int] | None) -> list
     return [s.active_s <= active_s, or_(s.active_s < active_s, rest)]
 
 
-def _filters(t: Tables, query: SessionQuery) -> list[Any]:
-    found = [_SIGNS[it.sign](t.of(it.table).c[it.column], it.value) for it in filters(query)]
+def _filters(t: Tables, owner: int, query: SessionQuery) -> list[Any]:
+    asked = filters(owner, query)
+    found = [_SIGNS[it.sign](t.of(it.table).c[it.column], it.value) for it in asked]
     if query.title_prefix is not None:
         title, prefix = t.profile.c.title, query.title_prefix.encode()
         found.append(func.substr(title, 1, len(prefix)) == literal(prefix, title.type))

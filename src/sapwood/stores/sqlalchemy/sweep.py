@@ -12,6 +12,7 @@ from sqlalchemy import bindparam, delete, exists, func, select
 from ..relational._sync.sweep import SweepStatements
 from ..relational.position import DEPTH_BITS, whole_segment
 from ..relational.rows import KIND_RETIRE, SessionRow
+from .data import delete_data
 from .feed import record_changes
 from .lookup import in_parts, lock_tree
 from .overlays import drop_unused
@@ -71,6 +72,7 @@ class SqlSweepStatements(SweepStatements[Tx]):
         for some in in_parts(doomed):
             self._tx.run(_delete_messages, tree=tree, positions=some)
             self._tx.run(_delete_edits, tree=tree, positions=some)
+            self._tx.run(delete_data, tree=tree, positions=some)
         return len(doomed)
 
     def _add(self, tree: int, segment: int) -> None:

@@ -24,10 +24,13 @@ from sqlalchemy import (
 from sqlalchemy.types import NullType
 
 from ...errors import UsageError
-from .column_types import MYSQL, Big, Blob, Digest, KeyName, Name, Rising
+from ...model import CHAT
+from .column_types import MYSQL, Big, Blob, Digest, KeyDigest, KeyName, Name, Rising
 
 Columns = Mapping[str, Mapping[str, str]]
 
+FLOOR = "floor"
+"""Names the counter of the highest version that a deleted record had."""
 THEIRS = "their_"
 """What the keys of the user's own columns begin with."""
 
@@ -45,6 +48,7 @@ class Tables:
     segment: Table
     message: Table
     edit: Table
+    data: Table
     overlay: Table
     in_force: Table
     document: Table
@@ -91,8 +95,8 @@ class Tables:
 
     @property
     def all(self) -> list[Table]:
-        """All tables that this kind of database needs."""
-        return [self.of(name) for name in NAMES if name != "counter" or self.kind == "sqlite"]
+        """All tables."""
+        return [self.of(name) for name in NAMES]
 
     def of(self, name: str) -> Table:
         """Return a table by our name of it."""
@@ -170,6 +174,9 @@ class Tables:
             _figure("active_at"),
             _figure("active_s"),  # the second of active_at, so that its index rests
             _flag("closed", 0),
+            _flag("has_data", 0),  # 1: there may be data in its tree
+            Column("kind", Name, nullable=False, server_default=CHAT),
+            Column("updated_at", Big),  # NULL: it was not written since there is this column
             by_activity=("owner", "active_s", "number"),
             by_age=("owner", "number"),
             by_tree=("tree", "fork"),
@@ -187,7 +194,11 @@ class Tables:
             Column("model", Name),
             Column("source", Name),
             Column("end_reason", Name),
+            # What the layers above keep of it, as JSON, and by what it is found; NULL is nothing.
+            Column("system", Blob),
+            Column("system_key", KeyDigest),
             by_parent=("parent",),
+            by_key=("system_key",),
         )
         self._table("inherited", _key("session"), _key("home"), by_home=("home",))
 
@@ -199,6 +210,7 @@ class Tables:
             _figure("home"),
             _figure("parent"),
             Column("lineage", Blob, nullable=False),
+            _later("data_at"),  # where the data stands that held where it grew out
             by_parent=("tree", "parent"),
             by_home=("tree", "home"),
         )
@@ -227,6 +239,9 @@ class Tables:
         )
         edit = [_number("seq"), _figure("tree"), _figure("pos"), _figure("delta")]
         self._table("edit", *edit, unique=[("tree", "pos")])
+        # The versions of data at positions; a mark is a message without a body, of the role `mark`.
+        data = [_key("tree"), _key("pos"), _figure("previous")]
+        self._table("data", *data, Column("value", Blob, nullable=False))
         self._table(
             "overlay",
             _number("number"),
@@ -300,6 +315,7 @@ class Tables:
         )
         # Work that is left to be done: segments to cut or delete.
         self._table("sweep", _key("tree"), _key("segment"))
+        # Of numbers of messages on SQLite, and `floor`: the highest version of a deleted record.
         self._table("counter", Column("name", Name, primary_key=True), _figure("value"))
         self._table(
             "migration",
@@ -324,6 +340,11 @@ def _key(key: str) -> Column[Any]:
 
 def _figure(key: str) -> Column[Any]:
     return Column(key, Big, nullable=False)
+
+
+def _later(key: str) -> Column[Any]:
+    """Return a column of numbers that tables may get later, when they have rows."""
+    return Column(key, Big, nullable=False, server_default=text("0"))
 
 
 def _flag(key: str, usual: int) -> Column[Any]:

@@ -14,6 +14,7 @@ from ..base.append_request import Request
 from ..relational._sync.dialect import Dialect
 from ..relational._sync.unit import RelationalUnit
 from .admin import SqlAdmin
+from .data import SqlDataStatements
 from .documents import SqlDocumentStatements
 from .drivers import refuse_mode
 from .feed import SqlFeedStatements
@@ -46,6 +47,7 @@ class SqlUnit(RelationalUnit):
             lookup=SqlLookupStatements(tx),
             sums=SqlSumStatements(tx),
             messages=SqlMessageStatements(tx),
+            data_statements=SqlDataStatements(tx),
             overlays=SqlOverlayStatements(tx),
             sessions=SqlSessionStatements(tx),
             listing=SqlListingStatements(tx),

@@ -29,6 +29,7 @@ from ..relational.problems import (
 )
 from ..relational.rows import BODY, ID, SessionRow
 from .connection import Connection
+from .data_check import data_problems, rebuild_data
 from .documents import DOCUMENT_COLUMNS, document_of
 from .feed import changed_owners
 from .index.indexer import index_problems
@@ -104,6 +105,7 @@ class SqliteAdmin:
         yield from self._summaries()
         yield from self._documents()
         yield from self._segments()
+        yield from data_problems(self._tx)
         yield from (wrong_sum(id) for (id,) in self._tx.rows(_WRONG_SUMS))
         yield from (misplaced_overlay(number) for (number,) in self._tx.rows(_FORCE_FAULTS))
         yield from self._sessions()
@@ -215,6 +217,7 @@ def repair(tx: Connection) -> None:
         # Everything after this is found by indexes.
         tx.rows("REINDEX")
     _rebuild_lineages(tx)
+    rebuild_data(tx)
     _rebuild_sums(tx)
     _rebuild_force(tx)
     _rebuild_sessions(tx)

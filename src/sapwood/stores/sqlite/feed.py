@@ -12,17 +12,15 @@ from ...model import Change, ChangedOwners
 from ..base.feed_age import KEPT_AT_LEAST_US, KEPT_AT_MOST_US
 from ..base.refusals import cursor_ahead, feed_trimmed
 from ..relational._sync.feed import FeedStatements
+from ..relational.changes import FeedCursor, change_of, read_feed_cursor, record_change_of
 from ..relational.rows import (
     CHANGE_KINDS,
     KIND_DELETE,
     KIND_RECORD,
     KIND_RETIRE,
-    FeedCursor,
+    MARK,
     Row,
     SessionRow,
-    change_of,
-    read_feed_cursor,
-    record_change_of,
 )
 from .connection import Connection
 
@@ -37,7 +35,8 @@ _RECORD = (
 _TOLD = (
     "SELECT m.id, m.pos, m.version, coalesce(h.id, s.id) AS name, coalesce(h.tree, ?2, s.tree)"
     " FROM message m LEFT JOIN session h ON h.home = m.home LEFT JOIN session s ON s.number = ?1"
-    " WHERE m.pos BETWEEN ?3 AND ?4 AND name IS NOT NULL ORDER BY m.pos LIMIT ?5"
+    " WHERE m.pos BETWEEN ?3 AND ?4 AND name IS NOT NULL"
+    f" AND (m.body IS NOT NULL OR m.role <> '{MARK}') ORDER BY m.pos LIMIT ?5"
 )
 _AFTER = (
     "SELECT seq, session, kind, first, last, at, name, tree FROM change"

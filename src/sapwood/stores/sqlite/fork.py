@@ -8,6 +8,7 @@ from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
 from ..relational.rows import KIND_APPEND, Row, SessionRow
 from ..relational.walk import ending_on_path
 from .connection import Connection
+from .data import COPY_DATA
 from .feed import record_change
 from .lookup import add_descent
 from .messages import new_segment
@@ -56,6 +57,8 @@ class SqliteForkStatements(ForkStatements):
             offset = base - (span.segment << DEPTH_BITS)
             _refuse_damage(tx, first, last)
             tx.run(_COPY_MESSAGES, (offset, fork.home, running, first, last))
+            if source.has_data:
+                tx.run(COPY_DATA, (offset, base, first, last))
             running = tx.value("SELECT path_tokens FROM message WHERE pos = ?", (last + offset,))
         tip = base | (pos & MAX_DEPTH)
         record_change(tx, fork, KIND_APPEND, base + 1, tip, tx.clock())

@@ -16,7 +16,8 @@ from .connection import Connection
 
 SESSION_COLUMNS = (
     "s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages, s.overlays,"
-    " s.version, s.created_at, s.active_at, s.active_s, 0, 0, s.edited, s.closed"
+    " s.version, s.created_at, s.active_at, s.active_s, 0, 0, s.edited, s.closed,"
+    " s.has_data, s.kind"
 )
 HOMES_ABOVE = (
     "WITH RECURSIVE up (home) AS (SELECT above FROM descent WHERE home = ?1"

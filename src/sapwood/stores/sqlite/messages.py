@@ -10,6 +10,7 @@ from ...model import Appended, ChangeKind, Message, Root
 from ...rules.codec import Packed, keeping_extra
 from ...rules.tree import Span, extend_lineage, spans_after
 from ..relational._sync.messages import MessageStatements
+from ..relational.bodiless import without_body
 from ..relational.position import (
     DEPTH_BITS,
     MAX_DEPTH,
@@ -23,6 +24,7 @@ from ..relational.rows import (
     KIND_APPEND,
     KIND_DELETE,
     KIND_UPDATE,
+    MARK,
     POS,
     HasRoom,
     HomeNames,
@@ -31,12 +33,12 @@ from ..relational.rows import (
     SessionRow,
     said_at,
     taken,
-    without_body,
     written,
 )
 from ..relational.walk import covering, inherited_follower, on_path, parent_pos
 from .checksum import checksum
 from .connection import Connection
+from .data import data_at
 from .feed import latest_seq, note_erasure, record_change
 from .lookup import id_at, missing_message
 from .rows import MESSAGE_COLUMNS, SIZE_COLUMNS, before_change, message_of, refuse_if_changed
@@ -49,7 +51,7 @@ until `finish_deletions` has done so."""
 
 _EXTENDABLE = (
     "SELECT s.number, s.owner, s.home, s.active_s, s.lead, t.pos, t.path_tokens, s.version,"
-    " s.created_at"
+    " s.created_at, s.has_data, s.updated_at"
     " FROM owner o JOIN session s ON s.owner = o.number"
     f" JOIN message t ON t.pos BETWEEN s.tip AND s.tip | {MAX_DEPTH}"
     " WHERE o.name = ?1 AND s.id = ?2 AND s.grows AND NOT s.closed AND (s.fork = 0 OR ?3 IS NULL)"
@@ -63,7 +65,10 @@ _RECORD_ONE = (
     "INSERT INTO change (owner, session, kind, first, last, at)"
     f" VALUES (?, ?, {KIND_APPEND}, ?, ?, ?)"
 )
-_KEEP_TIME = "UPDATE session SET tip = ?, active_at = ?, active_s = ? WHERE number = ?"
+_KEEP_TIME = (
+    "UPDATE session SET tip = ?, active_at = ?, active_s = ?, updated_at = ? WHERE number = ?"
+)
+_KEEP_UPDATED = "UPDATE session SET updated_at = ? WHERE number = ?"
 _AT = f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?"
 _REWRITE = (
     "UPDATE message SET role = ?2, tokens = ?3, digest = ?4, body = ?5, version = version + 1,"
@@ -90,7 +95,7 @@ _ENDS = "SELECT number, parent FROM segment WHERE home = ? ORDER BY number"
 _LAST = "SELECT max(pos) FROM message WHERE pos BETWEEN ? AND ?"
 _GAPS = (
     "SELECT m.pos, m.id, s.id FROM message m LEFT JOIN session s ON s.home = m.home"
-    " WHERE m.pos BETWEEN ? AND ? AND m.body IS NULL ORDER BY m.pos"
+    f" WHERE m.pos BETWEEN ? AND ? AND m.body IS NULL AND m.role <> '{MARK}' ORDER BY m.pos"
 )
 _FORWARDS = (
     f"SELECT {MESSAGE_COLUMNS} FROM message m"
@@ -119,16 +124,17 @@ def extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | N
     found = tx.first(_EXTENDABLE, (owner, session, None if it.is_ours else it.id))
     if found is None or found[5] & MAX_DEPTH == MAX_DEPTH:
         return None
-    number, owner_number, home, active_s, lead, tip, running, version, created = found
+    number, owner_number, home, active_s, lead, tip, running, version, created = found[:-2]
+    has_data, updated = found[-2:]
     now, pos, tokens = tx.clock(), tip + 1, it.tokens
     said = now if it.created_us is None else it.created_us
     tx.run(_INSERT, _row(it, pos, home, running + tokens, said))
     tx.run(_RECORD_ONE, (owner_number, number, pos, pos, now))
-    if said // 1_000_000 != active_s:
-        tx.run(_KEEP_TIME, (pos, said, said // 1_000_000, number))
+    if said // 1_000_000 != active_s or now // 1_000_000 != updated // 1_000_000:
+        tx.run(_KEEP_TIME, (pos, said, said // 1_000_000, now, number))
     context = None if lead is None else lead + running + tokens
     return Appended(
-        messages=written([it], session, pos, now),
+        messages=written([it], session, pos, now, data_at(tx, tip) if has_data else 0),
         written=1,
         tip=it.id,
         context_tokens=context,
@@ -152,12 +158,13 @@ def write_after(
         for at, it, tokens in zip(range(first, last + 1), batch, running[1:], strict=True)
     ]
     tx.insert_all(_INTO, _ROW, rows)
-    record_change(tx, row, KIND_APPEND, first, last, now)
     context = _context_after(tx, row, pos, tokens_before, running[-1])
-    messages = row.messages + len(batch)
-    said = said_at(batch[-1], now)
-    moved = row._replace(tip=last, context=context, messages=messages, active_at=said)
-    put_standing(tx, moved, grows=True)
+    moved = row._replace(tip=last, context=context)
+    if not batch[-1].is_mark:
+        record_change(tx, row, KIND_APPEND, first, last, now)
+        messages, said = row.messages + len(batch), said_at(batch[-1], now)
+        moved = moved._replace(messages=messages, active_at=said)
+    put_standing(tx, moved, grows=True, updated_at=now)
     return first, context
 
 
@@ -178,14 +185,16 @@ def new_segment(tx: Connection, home: int, parent: int) -> int:
     place = unpack_place(parent)
     lineage = extend_lineage(place, tx.lineage(place.segment) if place else [])
     number: int = tx.value(
-        "INSERT INTO segment (home, parent, lineage) VALUES (?, ?, ?) RETURNING number",
-        (home, parent, pack_lineage(lineage)),
+        "INSERT INTO segment (home, parent, lineage, data_at) VALUES (?, ?, ?, ?) RETURNING number",
+        (home, parent, pack_lineage(lineage), data_at(tx, parent)),
     )
     return number
 
 
 def _row(it: Packed, pos: int, home: int, running: int, said: int) -> tuple[Any, ...]:
-    id, role, tokens, body = it.id, it.role, it.tokens, it.body
+    id, role, tokens, body = it.id, it.role, it.tokens, it.body or None
+    if body is None:
+        role = MARK
     kept = checksum((pos, home, id, role, tokens, 1, said, body))
     return pos, home, id, role, tokens, running, it.given_digest, said, body, kept
 
@@ -256,6 +265,7 @@ class SqliteMessageStatements(MessageStatements[Connection]):
         if not is_at_tip or session.context is None or self._is_covered(session):
             # At the tip the sum is part of the session's figure already.
             renew_context(self._tx, session._replace(edited=1))
+        self._tx.run(_KEEP_UPDATED, (now, session.number))
 
     def _is_covered(self, session: SessionRow) -> bool:
         """Whether an overlay covers a tip that nothing follows: it ends there, then."""

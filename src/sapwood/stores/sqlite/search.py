@@ -79,7 +79,7 @@ class SqliteSearch:
         owner = self._dialect.lookup.find_owner(asked.owner)
         if owner is None:
             return Hits(hits=[], cursor=None)
-        scope = Scope(self._tx, owner, row)
+        scope = Scope(self._tx, owner, row, asked.search.kind)
         feed = None if index is None or asked.is_read_through else self._place(index)
         if index is None or feed is None:
             if asked.is_indexed:

@@ -1,4 +1,4 @@
-"""What a search looks through: all that an owner has, or all that one session sees."""
+"""What a search looks through: what sessions of a kind have, or all that one session sees."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .rows import MESSAGE_COLUMNS, OVERLAY_COLUMNS, sound_overlay, text_in
 
 PositionRanges = list[tuple[int, int]]
 
-_COLUMNS = f"{MESSAGE_COLUMNS}, s.number, s.id, s.owner"
+_COLUMNS = f"{MESSAGE_COLUMNS}, s.number, s.id, s.owner, s.kind"
 _MESSAGE = (
     f"SELECT {_COLUMNS} FROM message m LEFT JOIN session s ON s.home = m.home"
     " WHERE m.pos = ? AND m.body IS NOT NULL"
@@ -37,7 +37,7 @@ _BODIES = (
 )
 _SUMMARY = f"SELECT {OVERLAY_COLUMNS} FROM overlay o WHERE number = ?"
 _HEIRS = (
-    f"{HOMES_BELOW} SELECT s.number, s.id, s.fork, s.owner FROM down"
+    f"{HOMES_BELOW} SELECT s.number, s.id, s.fork, s.owner, s.kind FROM down"
     " JOIN session s ON s.home = down.home ORDER BY s.number"
 )
 
@@ -45,12 +45,15 @@ BODIES_AT_ONCE = 100
 
 
 class Scope:
-    """All that an owner has, or all that one session sees."""
+    """All that an owner's sessions of a kind have, or all that one session sees."""
 
-    def __init__(self, tx: Connection, owner: int, session: SessionRow | None) -> None:
+    def __init__(
+        self, tx: Connection, owner: int, session: SessionRow | None, kind: str | None
+    ) -> None:
         self._tx = tx
         self._owner = owner
         self._session = session
+        self._kind = kind if session is None else None
 
     def homes(self) -> list[int]:
         """Return the homes of what a session sees; some of what is there it may not see."""
@@ -118,10 +121,12 @@ class Scope:
         return self._summary(row) if pos < 0 else self._message(row)
 
     def _message(self, row: tuple[Any, ...]) -> Said[int] | None:
-        *stored, number, session, owner = row
+        *stored, number, session, owner, kind = row
         pos, home, id, role, _, _, created_at, *_ = stored
         if session is None or number is None:
             number, session, owner = self._heir(pos, home)
+        elif not self._is_asked(kind):
+            return None
         if owner != self._owner or session is None or number is None:
             return None
         if self._session is not None and not is_seen(self._tx, self._session, pos, home):
@@ -132,12 +137,16 @@ class Scope:
         return Said(number, session, entry, role, public(pos), created_at, text)
 
     def _heir(self, pos: int, home: int) -> tuple[int | None, str | None, int | None]:
-        """Return the oldest session that stands on a message whose own is gone."""
+        """Return the oldest session in scope that stands on a message whose own is gone."""
         place = unpack_place(pos)
-        for number, id, fork, owner in self._tx.rows(_HEIRS, (home,)):
-            if place and is_on_path(place, unpack_place(fork), self._tx.lineage):
+        for number, id, fork, owner, kind in self._tx.rows(_HEIRS, (home,)):
+            is_on_it = place and is_on_path(place, unpack_place(fork), self._tx.lineage)
+            if is_on_it and self._is_asked(kind):
                 return number, id, owner
         return None, None, None
+
+    def _is_asked(self, kind: str) -> bool:
+        return self._kind in (None, kind)
 
     def _summary(self, row: tuple[Any, ...]) -> Said[int] | None:
         """Return a summary through the oldest session in scope that has it in force."""
@@ -145,8 +154,8 @@ class Scope:
         found = self._tx.row(
             "SELECT s.number, s.id FROM in_force f JOIN session s ON s.number = f.session"
             " WHERE f.overlay = ?1 AND s.owner = ?2 AND (?3 IS NULL OR s.number = ?3)"
-            " ORDER BY s.number",
-            (row[0], self._owner, only),
+            " AND (?4 IS NULL OR s.kind = ?4) ORDER BY s.number",
+            (row[0], self._owner, only, self._kind),
         )
         if found is None or (overlay := sound_overlay(row)) is None:
             return None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from ...model import SessionQuery, SessionRecord
+from ...model import CHAT, SessionQuery, SessionRecord
 from ...rules.codec import decode_json
 from ..relational._sync.sessions import ListingStatements, SessionStatements
 from ..relational.filters import filters
@@ -35,16 +35,18 @@ _RECORD = (
 )
 _INSERT = (
     "INSERT INTO session (owner, id, home, tree, tip, grows, fork, lead, apart, overlays,"
-    " edited, version, created_at, active_at, active_s)"
-    " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 1, ?, ?, ?) RETURNING number"
+    " edited, version, created_at, active_at, active_s, kind, updated_at)"
+    " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?) RETURNING number"
 )
 _INSERT_PROFILE = (
     "INSERT INTO profile (session, title, state, tags, budget, parent_kind, parent,"
-    " attributes, model, source, end_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " attributes, model, source, end_reason, system, system_key)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _EMPTY = (
     "UPDATE session SET home = ?1, tree = ?1, tip = 0, grows = 0, fork = 0, lead = 0, apart = 0,"
-    " active_at = ?2, overlays = 0, edited = 0, version = version + 1 WHERE number = ?3"
+    " active_at = ?2, overlays = 0, edited = 0, has_data = 0, version = version + 1,"
+    " updated_at = ?4 WHERE number = ?3"
 )
 _OF_OWNER = f"SELECT {SESSION_COLUMNS} FROM standing s WHERE owner = ? LIMIT ?"
 # What sessions still see of homes that are gone; after a deletion, once the rest was swept.
@@ -56,15 +58,25 @@ _LEFT_BEHIND = (
     " WHERE m.body IS NOT NULL AND NOT EXISTS (SELECT 1 FROM session h WHERE h.home = up.home)"
 )
 _COUNT = (
-    f"SELECT count(*), coalesce(sum(messages), 0) + ({_LEFT_BEHIND}),"
+    f"SELECT coalesce(sum(messages), 0) + ({_LEFT_BEHIND}),"
     " (SELECT count(DISTINCT f.overlay) FROM session s JOIN in_force f ON f.session = s.number"
     " WHERE s.owner = ?1),"
     " (SELECT count(*) FROM document WHERE owner = ?1 AND (expires_at IS NULL OR expires_at > ?2))"
-    " FROM standing WHERE owner = ?1"
+    f" FROM standing WHERE owner = ?1 AND kind = '{CHAT}'"
 )
-_PUT_VERSION = "UPDATE session SET version = ? WHERE number = ?"
+_COUNT_SESSIONS = (
+    "SELECT s.kind, p.state, count(*) FROM session s JOIN profile p ON p.session = s.number"
+    " WHERE s.owner = ? GROUP BY s.kind, p.state"
+)
+_PUT_VERSION = "UPDATE session SET version = ?, updated_at = ? WHERE number = ?"
+# The tip comes along: what follows the one that stands there would say when it was active.
+_PUT_ACTIVITY = "UPDATE session SET tip = ?, active_at = ?, active_s = ? WHERE number = ?"
+_FLOOR = "SELECT value FROM sequence WHERE name = 'floor'"
+_RAISE_FLOOR = "UPDATE sequence SET value = ?1 WHERE name = 'floor' AND value < ?1"
 
 _LIST = f"SELECT s.active_s, s.number, {RECORD_COLUMNS} FROM {RECORD_TABLES} WHERE s.owner = ?"
+# Without an index by owner, so that it is the key's that is gone through.
+_LIST_BY_KEY = _LIST.replace("s.owner", "+s.owner")
 _LIST_ORDERS = {
     "active": " ORDER BY s.active_s DESC, s.number DESC LIMIT ?",
     "created": " ORDER BY s.number DESC LIMIT ?",
@@ -100,15 +112,29 @@ class SqliteSessionStatements(SessionStatements[Connection]):
         return found
 
     def insert(
-        self, owner: str, number: int, id: str, now: int, tree: int | None, profile: Profile
+        self,
+        owner: str,
+        number: int,
+        id: str,
+        now: int,
+        tree: int | None,
+        kind: str,
+        profile: Profile,
     ) -> SessionRow:
-        row = new_row(number, id, _next_home(self._tx), now)
-        times = (row.created_at, row.active_at, row.active_s)
-        made = self._tx.value(_INSERT, (row.owner, id, row.home, row.tree, *times))
+        version = (self._tx.value(_FLOOR) or 0) + 1
+        row = new_row(number, id, _next_home(self._tx), now, version, kind)
+        figures = (row.version, row.created_at, row.active_at, row.active_s, kind, self._tx.clock())
+        made = self._tx.value(_INSERT, (row.owner, id, row.home, row.tree, *figures))
         self._tx.run(_INSERT_PROFILE, (made, *profile))
         return row._replace(number=made)
 
-    def change(self, session: SessionRow, columns: Mapping[str, Any], closed: bool | None) -> None:
+    def change(
+        self,
+        session: SessionRow,
+        columns: Mapping[str, Any],
+        closed: bool | None,
+        active_us: int | None,
+    ) -> None:
         if columns:
             put = ", ".join(f"{column} = ?" for column in columns)
             sql = f"UPDATE profile SET {put} WHERE session = ?"
@@ -116,22 +142,28 @@ class SqliteSessionStatements(SessionStatements[Connection]):
         if closed is not None:
             sql = "UPDATE session SET closed = ? WHERE number = ?"
             self._tx.run(sql, (int(closed), session.number))
-        self._tx.run(_PUT_VERSION, (session.version + 1, session.number))
+        if active_us is not None:
+            activity = (session.tip, active_us, active_us // 1_000_000)
+            self._tx.run(_PUT_ACTIVITY, (*activity, session.number))
+        self._tx.run(_PUT_VERSION, (session.version + 1, self._tx.clock(), session.number))
 
     def tell(self, session: SessionRow) -> None:
         tell_record(self._tx, session)
 
-    def attributes(self, session: SessionRow) -> bytes:
-        sql = "SELECT attributes FROM profile WHERE session = ?"
+    def held(self, session: SessionRow, column: Literal["attributes", "system"]) -> bytes:
+        sql = f"SELECT {column} FROM profile WHERE session = ?"
         held: bytes = self._tx.value(sql, (session.number,))
         return held
 
     def place(self, session: SessionRow) -> None:
         put_standing(self._tx, session)
-        self._tx.run(_PUT_VERSION, (session.version, session.number))
+        self._tx.run(_PUT_VERSION, (session.version, self._tx.clock(), session.number))
 
     def empty(self, session: SessionRow) -> None:
-        self._tx.run(_EMPTY, (_next_home(self._tx), session.active_at, session.number))
+        self._tx.run(
+            _EMPTY,
+            (_next_home(self._tx), session.active_at, session.number, self._tx.clock()),
+        )
         self._tx.run(
             "DELETE FROM document WHERE owner = ? AND session = ?"
             " AND (key = 'pins' OR expires_at IS NOT NULL OR NOT inherit)",
@@ -139,6 +171,7 @@ class SqliteSessionStatements(SessionStatements[Connection]):
         )
 
     def delete(self, session: SessionRow) -> None:
+        self._tx.run(_RAISE_FLOOR, (session.version,))
         take_session(self._tx, session.owner, session.number)
         for table, column in (("session", "number"), ("profile", "session"), ("usage", "session")):
             self._tx.run(f"DELETE FROM {table} WHERE {column} = ?", (session.number,))
@@ -166,6 +199,9 @@ class SqliteSessionStatements(SessionStatements[Connection]):
         found: Row = self._tx.row(_COUNT, (owner, now))
         return found
 
+    def count_sessions(self, owner: int) -> list[Row]:
+        return list(self._tx.rows(_COUNT_SESSIONS, (owner,)))
+
 
 def _next_home(tx: Connection) -> int:
     """Return a home number that was never given before."""
@@ -180,12 +216,13 @@ class SqliteListingStatements(ListingStatements[Connection]):
     def page(
         self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
     ) -> list[Row]:
-        conditions, args = _conditions(query)
+        conditions, args = _conditions(owner, query)
+        listed = _LIST_BY_KEY if query.key else _LIST
         rows: list[Row] = []
         for seek, values in _seeks(query, after):
             room = most - len(rows)
             if room:
-                sql = _LIST + seek + conditions + _LIST_ORDERS[query.order]
+                sql = listed + seek + conditions + _LIST_ORDERS[query.order]
                 rows += self._tx.rows(sql, (owner, *values, *args, room))
         return rows
 
@@ -206,9 +243,11 @@ def _seeks(query: SessionQuery, after: tuple[int, int] | None) -> list[tuple[str
     ]
 
 
-def _conditions(query: SessionQuery) -> tuple[str, list[Any]]:
+def _conditions(owner: int, query: SessionQuery) -> tuple[str, list[Any]]:
     """Return the conditions of a query; every text is a constant, every value an argument."""
-    found: list[tuple[str, list[Any]]] = [(f"{it.text}?", [it.value]) for it in filters(query)]
+    found: list[tuple[str, list[Any]]] = [
+        (f"{it.text}?", [it.value]) for it in filters(owner, query)
+    ]
     if query.title_prefix is not None:
         # As bytes: of a text, SQLite counts the characters before the first NUL only.
         text = " AND substr(CAST(p.title AS BLOB), 1, length(?)) = ?"

@@ -14,7 +14,8 @@ from .sums import path_tokens, renew_context
 
 _PUT = (
     "UPDATE session SET tree = ?, tip = ?, grows = ?, fork = ?, lead = ?, apart = ?, overlays = ?,"
-    " edited = ?, active_at = ?, active_s = ? WHERE number = ?"
+    " edited = ?, has_data = ?, active_at = ?, active_s = ?, updated_at = coalesce(?,"
+    " (SELECT updated_at FROM standing n WHERE n.number = session.number)) WHERE number = ?"
 )
 _OTHERS = (
     f"SELECT {SESSION_COLUMNS} FROM standing s WHERE s.number <> ? AND s.context IS NOT NULL AND"
@@ -24,13 +25,18 @@ _BEGUN_AT = f"{_OTHERS} s.fork = ? AND s.fork > 0"
 _UNKNOWN = f"SELECT {SESSION_COLUMNS} FROM standing s WHERE s.tree = ? AND s.context IS NULL"
 
 
-def put_standing(tx: Connection, row: SessionRow, *, grows: bool = False) -> None:
-    """Let a session stand where its row says; `grows` when that is the end of its own segment."""
+def put_standing(
+    tx: Connection, row: SessionRow, *, grows: bool = False, updated_at: int | None = None
+) -> None:
+    """Let a session stand where its row says; `grows` when that is the end of its own segment.
+
+    Without a time, that at which it was last written stays.
+    """
     lead = None if row.context is None else row.context - path_tokens(tx, row.tip)
     apart = row.messages - (row.tip & MAX_DEPTH)
     place = (row.tree, row.tip, int(grows), row.fork, lead, apart)
-    second = row.active_at // 1_000_000
-    tx.run(_PUT, (*place, row.overlays, row.edited, row.active_at, second, row.number))
+    times = (row.active_at, row.active_at // 1_000_000, updated_at)
+    tx.run(_PUT, (*place, row.overlays, row.edited, row.has_data, *times, row.number))
 
 
 def leave_to_sum(tx: Connection, row: SessionRow, pos: int, is_followed: bool) -> None:

@@ -17,7 +17,9 @@ from .database import PATIENCE_S, Database
 class SqliteStore(BaseStore):
     """Sessions in a SQLite file, for threads."""
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.BACKUP})
+    capabilities = frozenset(
+        {Capability.DURABLE, Capability.SHARED, Capability.BACKUP, Capability.DATA}
+    )
 
     def __init__(
         self,

@@ -52,6 +52,7 @@ class SqliteSweepStatements(SweepStatements[Connection]):
     def cut(self, tree: int, kept: int, last: int) -> int:
         gone = self._tx.rows(_CUT, (kept, last, self.rows_at_once))
         self._tx.run_many("DELETE FROM edit WHERE pos = ?", gone)
+        self._tx.run_many("DELETE FROM data WHERE pos = ?", gone)
         if gone:
             record_removal(self._tx, KIND_GONE, min(gone)[0], max(gone)[0])
             # Noted here, too: the file may have been rewritten since the session was retired.

@@ -16,6 +16,7 @@ from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.unit import RelationalUnit
 from .admin import SqliteAdmin
 from .connection import Connection
+from .data import SqliteDataStatements
 from .documents import SqliteDocumentStatements
 from .feed import SqliteFeedStatements
 from .fork import SqliteForkStatements
@@ -66,6 +67,7 @@ class SqliteUnit(RelationalUnit):
             lookup=SqliteLookupStatements(tx),
             sums=SqliteSumStatements(tx),
             messages=SqliteMessageStatements(tx),
+            data_statements=SqliteDataStatements(tx),
             overlays=SqliteOverlayStatements(tx),
             sessions=SqliteSessionStatements(tx),
             listing=SqliteListingStatements(tx),

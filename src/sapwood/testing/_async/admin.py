@@ -12,6 +12,7 @@ from ...store import AsyncStore, Capability
 from ..makers import ADA, cover, fork_of, say
 from .base import AsyncContractBase, grow, state_of
 from .calls import SESSION_CALLS, furnish
+from .data import AsyncDataContract
 from .durability import AsyncDurableContract
 from .shared import AsyncSharedContract
 
@@ -25,6 +26,8 @@ class AsyncAdminContract(AsyncContractBase):
             assert isinstance(self, AsyncDurableContract), "inherit DurableStoreContract, too"
         if Capability.SHARED in store.capabilities:
             assert isinstance(self, AsyncSharedContract), "inherit SharedContract, too"
+        if Capability.DATA in store.capabilities:
+            assert isinstance(self, AsyncDataContract), "inherit DataStoreContract, too"
 
     async def test_a_healthy_store_says_so(self, store: AsyncStore) -> None:
         health = await store.admin.health()

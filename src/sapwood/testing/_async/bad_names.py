@@ -54,6 +54,7 @@ def _message(**fields: Any) -> NewMessage:
 PLACES: dict[str, Placed] = {
     "create.id": lambda bad: lambda s, o, n: s.create_session(o, NewSession(id=bad)),
     "create.state": lambda bad: lambda s, o, n: s.create_session(o, NewSession(id="x", state=bad)),
+    "create.kind": lambda bad: lambda s, o, n: s.create_session(o, NewSession(id="x", kind=bad)),
     "create.tags": lambda bad: (
         lambda s, o, n: s.create_session(o, NewSession(id="x", tags=["t", bad]))
     ),
@@ -124,6 +125,7 @@ OPTIONAL_PLACES: dict[str, Placed] = {
         )
     ),
     "list.state": lambda bad: lambda s, o, n: s.list_sessions(o, SessionQuery(state=bad)),
+    "list.kind": lambda bad: lambda s, o, n: s.list_sessions(o, SessionQuery(kind=bad)),
     "list.parent": lambda bad: lambda s, o, n: s.list_sessions(o, SessionQuery(parent=bad)),
     "usage.message": lambda bad: lambda s, o, n: s.add_usage(o, n, Usage(id="u9", message=bad)),
     "changes.reader": lambda bad: lambda s, o, n: s.changes(o, reader=bad),

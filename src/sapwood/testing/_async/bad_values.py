@@ -20,6 +20,8 @@ from ...model import (
     Read,
     SessionPatch,
     SessionQuery,
+    SystemFields,
+    SystemPatch,
     TextPart,
     ToolCallPart,
     ToolResultPart,
@@ -49,6 +51,8 @@ def _json_places(value: Any) -> dict[str, AsyncCall]:
         message = NewMessage(role="user", parts=[part])
         places[f"part {n}"] = _appending([say("x"), message])
     places["metadata"] = lambda s, o, i: s.append(o, i, [say("x", metadata={"v": value})])
+    places["data"] = lambda s, o, i: s.append(o, i, [say("x")], data={"v": value})
+    places["a mark's data"] = lambda s, o, i: s.append(o, i, [], data={"v": value})
     places["update"] = lambda s, o, i: s.update_message(o, i, say("m1", metadata={"v": value}))
     places["attributes"] = lambda s, o, i: s.update_session(
         o, i, SessionPatch(attributes={"v": value})
@@ -139,6 +143,36 @@ WRONG_CALLS: dict[str, AsyncCall] = {
     "a page of 0": lambda s, o, n: s.list_messages(o, n, limit=0),
     "a page of a million": lambda s, o, n: s.list_messages(o, n, limit=1_000_000),
     "a read that is nothing": lambda s, o, n: s.read(o, n, _any(None)),
+    "a key that is a list": lambda s, o, n: s.list_sessions(o, SessionQuery(key=_any(["a"]))),
+    "a key that is a text": lambda s, o, n: s.list_sessions(o, SessionQuery(key=_any("a"))),
+    "a key of five parts": lambda s, o, n: s.list_sessions(o, SessionQuery(key=("a",) * 5)),
+    "a key with half a letter": lambda s, o, n: s.create_session(
+        o, NewSession(id="x", system=SystemFields(key=("a", "\ud800")))
+    ),
+    "a key of a number": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(system=SystemPatch(key=(_any(1),)))
+    ),
+    "a life below none": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(system=SystemPatch(life=-1))
+    ),
+    "a next that is no name": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(system=SystemPatch(next=""))
+    ),
+    "a reason that is no name": lambda s, o, n: s.create_session(
+        o, NewSession(id="x", system=SystemFields(reason="a\nb"))
+    ),
+    "a system of its own": lambda s, o, n: s.create_session(
+        o, NewSession(id="x", system=_any({"life": 1}))
+    ),
+    "an activity before all time": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(active_us=-1)
+    ),
+    "an activity that is a fraction": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(active_us=_any(1.5))
+    ),
+    "a patch by the fields themselves": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(system=_any(SystemFields()))
+    ),
     "a list of 0": lambda s, o, n: s.list_sessions(o, SessionQuery(limit=0)),
     "a list of a million": lambda s, o, n: s.list_sessions(o, SessionQuery(limit=1_000_000)),
     "an unknown order": lambda s, o, n: s.list_sessions(o, SessionQuery(order=_any("title"))),
@@ -225,6 +259,24 @@ WRONG_CALLS: dict[str, AsyncCall] = {
         o, n, SessionPatch(attributes={}, merge={})
     ),
     "a merge that is a list": lambda s, o, n: s.update_session(o, n, SessionPatch(merge=_any([]))),
+    "data that is a list": lambda s, o, n: s.append(o, n, [say("x")], data=_any([])),
+    "a mark's data that is text": lambda s, o, n: s.append(o, n, [], data=_any("x")),
+    "a mark whose id is a number": lambda s, o, n: s.append(o, n, [], data={}, id=_any(7)),
+    "a mark without an id": lambda s, o, n: s.append(o, n, [], data={}, id=""),
+    "a mark's id for a message": lambda s, o, n: s.append(o, n, [say("x")], data={}, id="k"),
+    "a mark without data": lambda s, o, n: s.append(o, n, [], id="k"),
+    "a mark of a dict": lambda s, o, n: s.append(o, n, _any({}), data={}),
+    "a mark of nothing": lambda s, o, n: s.append(o, n, _any(None), data={}),
+    "expected data as text": lambda s, o, n: s.append(o, n, [say("x")], expected_data=_any("k")),
+    "expected data at depth 0": lambda s, o, n: s.append(
+        o, n, [say("x")], expected_data=Position("1", 0)
+    ),
+    "keeping data as a number": lambda s, o, n: s.clear_session(o, n, keep_data=_any(1)),
+    "data at what is no position": lambda s, o, n: s.read_data(o, n, _any("m1")),
+    "data at a position of numbers": lambda s, o, n: s.read_data(o, n, Position(_any(1), 1)),
+    "a chain of 0": lambda s, o, n: s.list_data(o, n, Position("1", 1), limit=0),
+    "a field that is bytes": lambda s, o, n: s.erase_data(o, n, _any(b"x")),
+    "a field with a surrogate": lambda s, o, n: s.erase_data(o, n, SURROGATE),
     "a feed of 0": lambda s, o, n: s.changes(o, limit=0),
     "a cursor that is a number": lambda s, o, n: s.changes(o, after=_any(0)),
     "changed owners of 0": lambda s, o, n: s.admin.changed_owners(limit=0),

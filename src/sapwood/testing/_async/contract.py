@@ -9,11 +9,13 @@ from .bad_values import AsyncBadValueContract
 from .batches import AsyncBatchContract
 from .closed import AsyncClosedContract, AsyncExtraContract
 from .concurrency import AsyncConcurrencyContract
+from .data import AsyncDataContract, AsyncUndeclaredDataContract
 from .deletion import AsyncClearContract, AsyncSessionDeletionContract
 from .document_map import AsyncDocumentMapContract
 from .documents import AsyncDocumentContract
 from .durability import AsyncDurableContract
 from .edges import AsyncEdgeContract
+from .erased_data import AsyncErasedDataContract
 from .feed import AsyncFeedContract
 from .feed_records import (
     AsyncChangedOwnersContract,
@@ -21,6 +23,7 @@ from .feed_records import (
     AsyncRecordFeedContract,
 )
 from .forks import AsyncDetachedForkContract, AsyncForkContract
+from .kinds import AsyncKindContract, AsyncKindSearchContract
 from .known import AsyncKnownContract
 from .listing import AsyncListingContract
 from .looks import (
@@ -29,12 +32,14 @@ from .looks import (
     AsyncParentContract,
     AsyncStreamContract,
 )
+from .marks import AsyncMarkContract
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
 from .missing import AsyncMissingContract
 from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSnapshotContract
 from .overlays import AsyncOverlayContract, AsyncOverlayForkContract, AsyncPinContract
 from .owners import AsyncOwnerContract
 from .reads import AsyncReadContract, AsyncTreeContract, AsyncWindowContract
+from .records import AsyncRecordVersionContract
 from .roundtrip import AsyncRoundTripContract
 from .search import AsyncSearchContract, AsyncSummarySearchContract
 from .search_pages import AsyncSearchPageContract
@@ -49,6 +54,8 @@ from .serial import AsyncSerialContract
 from .sessions import AsyncSessionContract
 from .speakers import AsyncDigestContract, AsyncNameContract
 from .sums import AsyncSumContract
+from .system import AsyncKeyContract, AsyncSystemContract
+from .times import AsyncActivityContract, AsyncUpdatedContract
 from .units import AsyncFenceContract, AsyncUnitContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
 
@@ -87,6 +94,7 @@ class AsyncStoreContract(
     AsyncFenceContract,
     AsyncClosedContract,
     AsyncExtraContract,
+    AsyncUndeclaredDataContract,
     AsyncEdgeContract,
     AsyncSearchContract,
     AsyncSummarySearchContract,
@@ -112,6 +120,13 @@ class AsyncStoreContract(
     AsyncRoundTripContract,
     AsyncConcurrencyContract,
     AsyncSerialContract,
+    AsyncRecordVersionContract,
+    AsyncKindContract,
+    AsyncKindSearchContract,
+    AsyncSystemContract,
+    AsyncKeyContract,
+    AsyncUpdatedContract,
+    AsyncActivityContract,
     AsyncAdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.
@@ -126,3 +141,7 @@ class AsyncDurableStoreContract(AsyncStoreContract, AsyncDurableContract, AsyncM
 
     With the fixture `take_out`, it is also tried on a store that lost a message.
     """
+
+
+class AsyncDataStoreContract(AsyncDataContract, AsyncMarkContract, AsyncErasedDataContract):
+    """What a store that declares DATA keeps, too."""

@@ -44,12 +44,13 @@ class AsyncSearcher:
         *,
         owner: str = ADA,
         limit: int = 20,
+        kind: str | None = "chat",
         cursor: str | None = None,
     ) -> Hits:
         """Search; settle first if that is this way."""
         if self._when == "settled":
             await self._store.finish_deletions()
-        search = Search(text=text, session=session, limit=limit, cursor=cursor)
+        search = Search(text=text, session=session, kind=kind, limit=limit, cursor=cursor)
         return await self._store.search(owner, search)
 
     async def pages(
@@ -72,10 +73,16 @@ class AsyncSearcher:
         return pages
 
     async def __call__(
-        self, text: str, session: str | None = None, *, owner: str = ADA, limit: int = 100
+        self,
+        text: str,
+        session: str | None = None,
+        *,
+        owner: str = ADA,
+        limit: int = 100,
+        kind: str | None = "chat",
     ) -> list[str]:
         """Search, and write down what was found, in alphabetical order."""
-        found = await self.hits(text, session, owner=owner, limit=limit)
+        found = await self.hits(text, session, owner=owner, limit=limit, kind=kind)
         assert found.cursor is None
         return sorted(written(found.hits))
 

@@ -74,6 +74,8 @@ class AsyncQueryContract(AsyncSearchBase):
             {"text": "x", "session": 7},
             {"text": "x", "session": "a\nb"},
             {"text": "x", "session": "s" * 257},
+            {"text": "x", "kind": ""},
+            {"text": "x", "kind": 7},
         ],
         ids=str,
     )

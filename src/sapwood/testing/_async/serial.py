@@ -12,9 +12,9 @@ from ...model import Message, Root, SessionPatch, SessionQuery
 from ...store import AsyncStore
 from ..counts import COUNTS
 from ..makers import ADA, cover, fork_of, say
-from ..serial import MESSAGES, Call, Stored, Told, draw_calls, explain
+from ..serial import MESSAGES, SESSIONS, Call, Stored, Told, draw_calls, explain
 from ..twin import AsyncTwin
-from .base import AsyncContractBase, grow, history_of
+from .base import AsyncContractBase, grow, history_of, record_of
 
 
 class AsyncSerialContract(AsyncContractBase):
@@ -34,10 +34,11 @@ async def run_calls_of_all_kinds(stores: Sequence[AsyncStore], owner: str, seed:
     COUNTS[f"runs with calls of all kinds, {AsyncTwin.name}"] += 1
     await grow(stores[0], *MESSAGES, owner=owner)
     await stores[0].create_session(owner, fork_of("s", "m1", id="f"))
+    begun = {id: (await record_of(stores[0], id, owner)).version for id in SESSIONS}
     dice = Random(seed)
     works = [draw_calls(dice, writer, 3) for writer in range(3)]
     jobs = [
-        partial(_carry_out, stores[writer % len(stores)], owner, calls)
+        partial(_carry_out, stores[writer % len(stores)], owner, calls, begun)
         for writer, calls in enumerate(works)
     ]
     told = await AsyncTwin.together(jobs)
@@ -45,18 +46,20 @@ async def run_calls_of_all_kinds(stores: Sequence[AsyncStore], owner: str, seed:
     assert explain(told, stored) is not None, f"nothing explains {told} and {stored}"
 
 
-async def _carry_out(store: AsyncStore, owner: str, calls: list[Call]) -> list[Told]:
-    return [Told(call, await _answer(store, owner, call)) for call in calls]
+async def _carry_out(
+    store: AsyncStore, owner: str, calls: list[Call], begun: dict[str, int]
+) -> list[Told]:
+    return [Told(call, await _answer(store, owner, call, begun)) for call in calls]
 
 
-async def _answer(store: AsyncStore, owner: str, call: Call) -> Any:
+async def _answer(store: AsyncStore, owner: str, call: Call, begun: dict[str, int]) -> Any:
     try:
-        return await _carry_out_one(store, owner, call)
+        return await _carry_out_one(store, owner, call, begun)
     except SapwoodError as error:
         return type(error)
 
 
-async def _carry_out_one(store: AsyncStore, owner: str, call: Call) -> Any:
+async def _carry_out_one(store: AsyncStore, owner: str, call: Call, begun: dict[str, int]) -> Any:
     session = call.session
     match call.kind:
         case "append":
@@ -67,7 +70,7 @@ async def _carry_out_one(store: AsyncStore, owner: str, call: Call) -> Any:
         case "checkout":
             return (await store.checkout(owner, session, call.value)).tip
         case "clear":
-            return (await store.clear_session(owner, session)).version
+            return (await store.clear_session(owner, session)).version - begun[session]
         case "cover":
             new = cover("m0", "m1", id=call.value)
             return (await store.add_overlay(owner, session, new)).covered_tokens
@@ -79,7 +82,8 @@ async def _carry_out_one(store: AsyncStore, owner: str, call: Call) -> Any:
             return _id((await store.create_session(owner, fork_of(session, id=call.value))).tip)
         case "rename":
             patch = SessionPatch(title=call.value)
-            return (await store.update_session(owner, session, patch)).record.version
+            renamed = await store.update_session(owner, session, patch)
+            return renamed.record.version - begun[session]
 
 
 async def _all_stored(store: AsyncStore, owner: str) -> dict[str, Stored]:

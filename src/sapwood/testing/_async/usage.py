@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ...errors import ConflictError
-from ...model import Statistics, Usage, UsageTotal
+from ...model import SessionCount, Statistics, Usage, UsageTotal
 from ...store import AsyncStore
 from ..makers import ADA, cover, fork_of, say
 from .base import AsyncContractBase, grow, message_in, record_of
@@ -229,6 +229,10 @@ class AsyncUsageContract(AsyncContractBase):
         assert await _by_message(store) == [("m2", "", 1)]
 
 
+def _active_chats(count: int) -> list[SessionCount]:
+    return [SessionCount(kind="chat", state="active", sessions=count)]
+
+
 class AsyncStatisticsContract(AsyncContractBase):
     """Statistics count what an owner has, and are current after `finish_deletions`."""
 
@@ -251,12 +255,12 @@ class AsyncStatisticsContract(AsyncContractBase):
         await grow(store, "x", session="x", owner="bob")
         await store.finish_deletions()
         assert await store.statistics(ADA) == Statistics(
-            sessions=2, messages=4, overlays=2, documents=2
+            sessions=2, messages=4, overlays=2, documents=2, counts=_active_chats(2)
         )
         await store.delete_session(ADA, "s")
         await store.finish_deletions()
         assert await store.statistics(ADA) == Statistics(
-            sessions=1, messages=4, overlays=2, documents=2
+            sessions=1, messages=4, overlays=2, documents=2, counts=_active_chats(1)
         )
 
     async def test_rule_14_live_messages_count_when_their_home_is_gone(

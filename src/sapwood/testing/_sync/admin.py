@@ -14,6 +14,7 @@ from ...store import Capability, Store
 from ..makers import ADA, cover, fork_of, say
 from .base import ContractBase, grow, state_of
 from .calls import SESSION_CALLS, furnish
+from .data import DataContract
 from .durability import DurableContract
 from .shared import SharedContract
 
@@ -27,6 +28,8 @@ class AdminContract(ContractBase):
             assert isinstance(self, DurableContract), "inherit DurableStoreContract, too"
         if Capability.SHARED in store.capabilities:
             assert isinstance(self, SharedContract), "inherit SharedContract, too"
+        if Capability.DATA in store.capabilities:
+            assert isinstance(self, DataContract), "inherit DataStoreContract, too"
 
     def test_a_healthy_store_says_so(self, store: Store) -> None:
         health = store.admin.health()

@@ -11,11 +11,13 @@ from .bad_values import BadValueContract
 from .batches import BatchContract
 from .closed import ClosedContract, ExtraContract
 from .concurrency import ConcurrencyContract
+from .data import DataContract, UndeclaredDataContract
 from .deletion import ClearContract, SessionDeletionContract
 from .document_map import DocumentMapContract
 from .documents import DocumentContract
 from .durability import DurableContract
 from .edges import EdgeContract
+from .erased_data import ErasedDataContract
 from .feed import FeedContract
 from .feed_records import (
     ChangedOwnersContract,
@@ -23,6 +25,7 @@ from .feed_records import (
     RecordFeedContract,
 )
 from .forks import DetachedForkContract, ForkContract
+from .kinds import KindContract, KindSearchContract
 from .known import KnownContract
 from .listing import ListingContract
 from .looks import (
@@ -31,12 +34,14 @@ from .looks import (
     ParentContract,
     StreamContract,
 )
+from .marks import MarkContract
 from .messages import DeleteContract, FindContract, UpdateContract
 from .missing import MissingContract
 from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
 from .overlays import OverlayContract, OverlayForkContract, PinContract
 from .owners import OwnerContract
 from .reads import ReadContract, TreeContract, WindowContract
+from .records import RecordVersionContract
 from .roundtrip import RoundTripContract
 from .search import SearchContract, SummarySearchContract
 from .search_pages import SearchPageContract
@@ -51,6 +56,8 @@ from .serial import SerialContract
 from .sessions import SessionContract
 from .speakers import DigestContract, NameContract
 from .sums import SumContract
+from .system import KeyContract, SystemContract
+from .times import ActivityContract, UpdatedContract
 from .units import FenceContract, UnitContract
 from .usage import StatisticsContract, UsageContract
 
@@ -89,6 +96,7 @@ class StoreContract(
     FenceContract,
     ClosedContract,
     ExtraContract,
+    UndeclaredDataContract,
     EdgeContract,
     SearchContract,
     SummarySearchContract,
@@ -114,6 +122,13 @@ class StoreContract(
     RoundTripContract,
     ConcurrencyContract,
     SerialContract,
+    RecordVersionContract,
+    KindContract,
+    KindSearchContract,
+    SystemContract,
+    KeyContract,
+    UpdatedContract,
+    ActivityContract,
     AdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.
@@ -128,3 +143,7 @@ class DurableStoreContract(StoreContract, DurableContract, MissingContract):
 
     With the fixture `take_out`, it is also tried on a store that lost a message.
     """
+
+
+class DataStoreContract(DataContract, MarkContract, ErasedDataContract):
+    """What a store that declares DATA keeps, too."""

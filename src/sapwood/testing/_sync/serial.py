@@ -14,9 +14,9 @@ from ...model import Message, Root, SessionPatch, SessionQuery
 from ...store import Store
 from ..counts import COUNTS
 from ..makers import ADA, cover, fork_of, say
-from ..serial import MESSAGES, Call, Stored, Told, draw_calls, explain
+from ..serial import MESSAGES, SESSIONS, Call, Stored, Told, draw_calls, explain
 from ..twin import Twin
-from .base import ContractBase, grow, history_of
+from .base import ContractBase, grow, history_of, record_of
 
 
 class SerialContract(ContractBase):
@@ -34,10 +34,11 @@ def run_calls_of_all_kinds(stores: Sequence[Store], owner: str, seed: int) -> No
     COUNTS[f"runs with calls of all kinds, {Twin.name}"] += 1
     grow(stores[0], *MESSAGES, owner=owner)
     stores[0].create_session(owner, fork_of("s", "m1", id="f"))
+    begun = {id: (record_of(stores[0], id, owner)).version for id in SESSIONS}
     dice = Random(seed)
     works = [draw_calls(dice, writer, 3) for writer in range(3)]
     jobs = [
-        partial(_carry_out, stores[writer % len(stores)], owner, calls)
+        partial(_carry_out, stores[writer % len(stores)], owner, calls, begun)
         for writer, calls in enumerate(works)
     ]
     told = Twin.together(jobs)
@@ -45,18 +46,18 @@ def run_calls_of_all_kinds(stores: Sequence[Store], owner: str, seed: int) -> No
     assert explain(told, stored) is not None, f"nothing explains {told} and {stored}"
 
 
-def _carry_out(store: Store, owner: str, calls: list[Call]) -> list[Told]:
-    return [Told(call, _answer(store, owner, call)) for call in calls]
+def _carry_out(store: Store, owner: str, calls: list[Call], begun: dict[str, int]) -> list[Told]:
+    return [Told(call, _answer(store, owner, call, begun)) for call in calls]
 
 
-def _answer(store: Store, owner: str, call: Call) -> Any:
+def _answer(store: Store, owner: str, call: Call, begun: dict[str, int]) -> Any:
     try:
-        return _carry_out_one(store, owner, call)
+        return _carry_out_one(store, owner, call, begun)
     except SapwoodError as error:
         return type(error)
 
 
-def _carry_out_one(store: Store, owner: str, call: Call) -> Any:
+def _carry_out_one(store: Store, owner: str, call: Call, begun: dict[str, int]) -> Any:
     session = call.session
     match call.kind:
         case "append":
@@ -67,7 +68,7 @@ def _carry_out_one(store: Store, owner: str, call: Call) -> Any:
         case "checkout":
             return (store.checkout(owner, session, call.value)).tip
         case "clear":
-            return (store.clear_session(owner, session)).version
+            return (store.clear_session(owner, session)).version - begun[session]
         case "cover":
             new = cover("m0", "m1", id=call.value)
             return (store.add_overlay(owner, session, new)).covered_tokens
@@ -79,7 +80,8 @@ def _carry_out_one(store: Store, owner: str, call: Call) -> Any:
             return _id((store.create_session(owner, fork_of(session, id=call.value))).tip)
         case "rename":
             patch = SessionPatch(title=call.value)
-            return (store.update_session(owner, session, patch)).record.version
+            renamed = store.update_session(owner, session, patch)
+            return renamed.record.version - begun[session]
 
 
 def _all_stored(store: Store, owner: str) -> dict[str, Stored]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from ...errors import ConflictError
-from ...model import Statistics, Usage, UsageTotal
+from ...model import SessionCount, Statistics, Usage, UsageTotal
 from ...store import Store
 from ..makers import ADA, cover, fork_of, say
 from .base import ContractBase, grow, message_in, record_of
@@ -221,6 +221,10 @@ class UsageContract(ContractBase):
         assert _by_message(store) == [("m2", "", 1)]
 
 
+def _active_chats(count: int) -> list[SessionCount]:
+    return [SessionCount(kind="chat", state="active", sessions=count)]
+
+
 class StatisticsContract(ContractBase):
     """Statistics count what an owner has, and are current after `finish_deletions`."""
 
@@ -238,10 +242,14 @@ class StatisticsContract(ContractBase):
         store.delete_messages(ADA, "s", ["4"])
         grow(store, "x", session="x", owner="bob")
         store.finish_deletions()
-        assert store.statistics(ADA) == Statistics(sessions=2, messages=4, overlays=2, documents=2)
+        assert store.statistics(ADA) == Statistics(
+            sessions=2, messages=4, overlays=2, documents=2, counts=_active_chats(2)
+        )
         store.delete_session(ADA, "s")
         store.finish_deletions()
-        assert store.statistics(ADA) == Statistics(sessions=1, messages=4, overlays=2, documents=2)
+        assert store.statistics(ADA) == Statistics(
+            sessions=1, messages=4, overlays=2, documents=2, counts=_active_chats(1)
+        )
 
     def test_rule_14_live_messages_count_when_their_home_is_gone(self, store: Store) -> None:
         grow(store, *"12345")

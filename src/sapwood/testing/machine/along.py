@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ...model import DocumentChange, DocumentDelete, DocumentPut, Fence, SessionPatch
+from ...model import DocumentChange, DocumentDelete, DocumentPut, Fence, SessionPatch, SystemPatch
 from ..oracle import NOTHING, Along, Session
 from .draws import Draws
 
@@ -25,6 +25,17 @@ _ALONG: list[tuple[str, ...]] = [
 # A document expires after a few steps, or after all of them.
 _EXPIRES = st.sampled_from([None, None, 1, 1_000])
 _INHERIT = st.sampled_from([True, True, False])
+_SYSTEM = st.sampled_from(
+    [
+        SystemPatch(key=("a", "b")),
+        SystemPatch(key=("a", "c", "d"), life=1),
+        SystemPatch(key=("a",), next="s0"),
+        SystemPatch(key=(), reason="reset"),
+        SystemPatch(life=2, next=None),
+    ]
+)
+KEYS_LOOKED_FOR = (("a",), ("a", "b"), ("a", "c"), ("b",))
+"""By which keys, or beginnings of keys, sessions are looked for."""
 _MERGES: list[dict[str, Any]] = [
     {"n": 1},
     {"n": None, "title": None},
@@ -65,6 +76,12 @@ class AlongDraws(Draws):
         had = self._oracle.versions.get((session, key), [0])
         return data.draw(st.sampled_from([*had, *had[-1:] * 4 * len(had)]), label="held")
 
+    def record_version(self, data: st.DataObject, session: str) -> int | None:
+        """Draw a version to expect of a record: none, its own, or that of one before it."""
+        found, reached = self._oracle.sessions.get(session), self._oracle.reached.get(session)
+        held = [None, None, found.version if found else 1, reached]
+        return data.draw(st.sampled_from(held), label="expected version")
+
     def _version(self, data: st.DataObject, session: Session) -> int:
         return session.version + data.draw(st.sampled_from([0, 0, 0, 1]), label="off")
 
@@ -100,12 +117,16 @@ class AlongDraws(Draws):
     def patch(self, data: st.DataObject, session: str) -> SessionPatch:
         """Draw a change of the record; of all sessions one is closed at a time."""
         closed = [it.id for it in self._oracle.sessions.values() if it.closed]
-        kinds = ["fields", "merge", "nothing"]
+        kinds = ["fields", "merge", "nothing", "system", "active"]
         if closed in ([], [session]):
             kinds += ["closed", "closed"]
         kind = data.draw(st.sampled_from(kinds), label="patch")
         if kind == "closed":
             return SessionPatch(closed=not closed)
+        if kind == "active":
+            return SessionPatch(active_us=data.draw(st.sampled_from([7, 2_000_000_000_000_007])))
+        if kind == "system":
+            return SessionPatch(system=data.draw(_SYSTEM, label="system"))
         if kind == "merge":
             return SessionPatch(merge=data.draw(st.sampled_from(_MERGES), label="merge"))
         return self._fields(data) if kind == "fields" else SessionPatch()

@@ -16,6 +16,7 @@ from ...model import (
     Search,
     SessionRecord,
 )
+from ...store import Capability
 from ..clock import ManualClock
 from ..counts import COUNTS
 from ..makers import ADA
@@ -38,7 +39,7 @@ class MachineBase(RuleBasedStateMachine):
         super().__init__()
         self.clock = ManualClock()
         self.driver = Driver(type(self).new_place(self.clock))
-        self.oracle = Oracle()
+        self.oracle = Oracle(self.clock)
         self.draws = AlongDraws(self.oracle)
         self.places = Places()
         self.appended: list[tuple[str, list[NewMessage], dict[str, Any]]] = []
@@ -80,6 +81,9 @@ class MachineBase(RuleBasedStateMachine):
             return None
         given = self.driver.call(method, ADA, *args, **options)
         if isinstance(given, SessionRecord) and isinstance(expected, Session):
+            self.oracle.adopt(expected, given.tip)
+            if not expected.version:
+                self.oracle.begin(expected, given.version)
             Comparison(self.places, expected).record(given)
         return expected, given
 
@@ -114,6 +118,9 @@ class MachineBase(RuleBasedStateMachine):
         (nodes, written), appended = done
         found = self.oracle.sessions[session]
         assert (appended.written, appended.tip) == (written, name(found.tip))
+        if options.get("data") is not None:
+            Comparison(self.places, found).place(nodes[-1], appended.data_at)
+        nodes = [node for node in nodes if not node.mark]
         assert [message.id for message in appended.messages] == [node.id for node in nodes]
         record = self.driver.call("find_session", ADA, session)
         assert appended.context_tokens in (None, record.context_tokens)
@@ -133,10 +140,10 @@ class MachineBase(RuleBasedStateMachine):
             elif version or not kept.is_expired(self.clock()):
                 self.oracle.learn(session, key, version)
 
-    def search_both(self, text: str, session: str | None) -> None:
+    def search_both(self, text: str, session: str | None, kind: str | None = None) -> None:
         COUNTS[f"searches of the state machine, {type(self).subject}"] += 1
-        search = Search(text=text, session=session, limit=1_000)
-        done = self.do("search", search, expect=lambda: found_by(self.oracle, text, session))
+        search = Search(text=text, session=session, kind=kind, limit=1_000)
+        done = self.do("search", search, expect=lambda: found_by(self.oracle, text, session, kind))
         if done is not None:
             compare_hits(*done)
 
@@ -155,12 +162,25 @@ class MachineBase(RuleBasedStateMachine):
         for leaf in session.leaves():
             compare.gaps(leaf, self.driver.call("list_gaps", ADA, session.id, leaf.id))
         self._compare_documents(session)
+        if self.keeps_data:
+            self._compare_data(session)
         compare.overlays(self.driver.call("list_overlays", ADA, session.id))
         ids = self.draws.ids[-40:]
         compare.found(ids, self.driver.call("find_messages", ADA, session.id, ids))
         for node in [None, *session.seen()[-6:]]:
             children = self.driver.call("list_children", ADA, session.id, name(node))
             compare.messages(session.children(node), children)
+
+    @property
+    def keeps_data(self) -> bool:
+        """Whether the store declares DATA."""
+        return Capability.DATA in self.driver.store.capabilities
+
+    def _compare_data(self, session: Session) -> None:
+        for node in {session.tip, *session.seen()[-3:]}:
+            if node is not None and node.position is not None:
+                found = self.driver.call("list_data", ADA, session.id, node.position, limit=1_000)
+                Comparison(self.places, session).data(node, found)
 
     def _compare_documents(self, session: Session) -> None:
         given = self.driver.call("list_documents", ADA, session=session.id)

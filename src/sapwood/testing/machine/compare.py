@@ -8,6 +8,7 @@ from typing import Any
 
 from ...model import (
     ROOT,
+    DataVersion,
     Document,
     Entry,
     Gap,
@@ -21,8 +22,10 @@ from ...model import (
     SessionRecord,
     Summary,
 )
-from ..oracle import Cover, FoundByOracle, Node, Session, Shown
+from ..oracle import Cover, FoundByOracle, Node, Session, Shown, data_node, spelt, versions_above
 from ..oracle.node import path_to
+
+SECOND_US = 1_000_000
 
 
 class Places:
@@ -86,6 +89,7 @@ class Comparison:
         assert message.version == node.version
         assert message.created_us == node.created_us
         assert message.home == (node.home.session if node.home.alive else None)
+        self.place(data_node(node), message.data_at)
         self._places.check(self._session.tree, node, message.position)
 
     def messages(self, nodes: Sequence[Node], messages: Sequence[Message]) -> None:
@@ -157,6 +161,7 @@ class Comparison:
         assert (history.leaf, history.tip) == (name(leaf), name(self._session.tip))
         assert history.context_tokens == self._session.context_tokens(leaf)
         assert not history.more
+        self.place(data_node(leaf), history.data_at)
 
     def leaves(self, leaves: Sequence[Leaf]) -> None:
         """Compare the ends of the branches."""
@@ -171,11 +176,21 @@ class Comparison:
 
     def gaps(self, leaf: Node, gaps: Sequence[Gap]) -> None:
         """Compare what was deleted on the path to a leaf, from the root down."""
-        nodes = [node for node in path_to(leaf) if node.deleted]
+        nodes = [node for node in path_to(leaf) if node.deleted and not node.mark]
         assert [gap.id for gap in gaps] == [node.id for node in nodes]
         for node, gap in zip(nodes, gaps, strict=True):
             assert gap.home == (node.home.session if node.home.alive else None)
             self._places.check(self._session.tree, node, gap.position)
+
+    def data(self, leaf: Node | None, versions: Sequence[DataVersion]) -> None:
+        """Compare the versions of the data at and above a place."""
+        nodes = versions_above(leaf)
+        assert [it.id for it in versions] == [node.id for node in nodes]
+        for node, version in zip(nodes, versions, strict=True):
+            assert spelt(version.value) == spelt(node.data)
+            assert version.created_us == node.created_us
+            self.place(node, version.position)
+            self.place(data_node(node.parent), version.previous)
 
     def documents(self, documents: Sequence[Document], now_us: int) -> None:
         """Compare the documents that have not expired, by key."""
@@ -191,14 +206,17 @@ class Comparison:
         """Compare a session's record."""
         session = self._session
         assert (record.id, record.tip) == (session.id, name(session.tip))
-        self._place(session.tip, record.tip_position)
-        self._place(session.fork_point, record.forked_at)
+        self.place(session.tip, record.tip_position)
+        self.place(session.fork_point, record.forked_at)
+        self.place(data_node(session.tip), record.data_at)
         assert _fields(record) == _fields(session)
+        assert abs(record.updated_us - session.updated_us) < SECOND_US
         assert record.messages == session.count()
         if not session.stale:
             assert record.context_tokens == session.context_tokens(session.tip)
 
-    def _place(self, node: Node | None, position: Position | None) -> None:
+    def place(self, node: Node | None, position: Position | None) -> None:
+        """Compare where a node stands; None stands nowhere."""
         if node is None:
             assert position is None
         else:
@@ -208,12 +226,14 @@ class Comparison:
 def _fields(record: SessionRecord | Session) -> list[Any]:
     return [
         record.title,
+        record.kind,
         sorted(record.tags),
         record.attributes,
         record.budget,
         record.model,
         record.end_reason,
         record.closed,
+        record.system,
         record.parent,
         record.version,
         record.created_us,

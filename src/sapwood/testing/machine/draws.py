@@ -14,6 +14,9 @@ from ..oracle import FOUND_BY, VOCABULARY, Node, Oracle, Session, Shown
 
 NAMES = [f"s{n}" for n in range(6)]
 """All the sessions that there may be."""
+KINDS = ("chat", "memory")
+"""All the kinds that a session may be of."""
+_KIND: st.SearchStrategy[str | UnsetType] = st.sampled_from([UNSET, UNSET, UNSET, *KINDS])
 _EXTRA: st.SearchStrategy[dict[str, Any] | UnsetType] = st.sampled_from(
     [UNSET, UNSET, UNSET, {}, {"n": 1}, {"deep": {"m": "é"}}]
 )
@@ -44,6 +47,10 @@ class Draws:
         free = [name for name in NAMES if name not in self._oracle.sessions]
         taken = not free or self.rarely(data, "a taken name")
         return data.draw(st.sampled_from(NAMES if taken else free), label="name")
+
+    def new_kind(self, data: st.DataObject) -> str | UnsetType:
+        """Draw the kind of a new session, which for most is not given."""
+        return data.draw(_KIND, label="kind")
 
     def session(self, data: st.DataObject) -> str:
         """Draw a session, which nearly always exists; a closed one rather than another."""

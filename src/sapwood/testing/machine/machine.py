@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 from msgspec.structs import replace
@@ -16,13 +19,16 @@ from ...model import (
     NewSession,
     Read,
     Root,
+    SessionCount,
+    SessionQuery,
     Statistics,
 )
 from ...store import Capability
 from ..makers import ADA, say
 from ..oracle import Along, Shown
+from .along import KEYS_LOOKED_FOR
 from .compare import Comparison
-from .draws import NAMES
+from .draws import KINDS, NAMES
 from .units import UnitMachine
 
 DEEP = 70
@@ -45,14 +51,16 @@ class StoreMachine(UnitMachine):
 
     @rule(data=st.data(), title=st.sampled_from([None, "", "title"]))
     def create(self, data: st.DataObject, title: str | None) -> None:
-        self.create_both(NewSession(id=self.draws.name(data), title=title))
+        kind = self.draws.new_kind(data)
+        self.create_both(NewSession(id=self.draws.name(data), title=title, kind=kind))
 
     @rule(data=st.data(), detach=st.sampled_from([False] * 5 + [True]), at_tip=st.booleans())
     def fork(self, data: st.DataObject, detach: bool, at_tip: bool) -> None:
         source = self.draws.session(data)
         message = None if at_tip else self.draws.place(data, source)
         point = ForkPoint(session=source, message=message, detach=detach)
-        self.create_both(NewSession(id=self.draws.name(data), fork=point))
+        kind = self.draws.new_kind(data)
+        self.create_both(NewSession(id=self.draws.name(data), fork=point, kind=kind))
 
     @precondition(lambda self: not self.is_deep)
     @rule(data=st.data(), often=st.sampled_from([3] * 8 + [DEEP]))
@@ -100,7 +108,7 @@ class StoreMachine(UnitMachine):
         )
         if done is not None:
             expected, deleted = done
-            assert (deleted.ids, deleted.quoting_overlays) == expected
+            assert (deleted.ids, deleted.quoting_overlays, deleted.data) == expected
 
     @rule(data=st.data(), with_snapshot=st.booleans())
     def add_overlay(self, data: st.DataObject, with_snapshot: bool) -> None:
@@ -150,17 +158,40 @@ class StoreMachine(UnitMachine):
     @rule(data=st.data())
     def delete_session(self, data: st.DataObject) -> None:
         session = self.draws.session(data)
-        self.snapshots.pop(session, None)
-        if self.do("delete_session", session, expect=lambda: self.oracle.delete(session)):
+        version = self.draws.record_version(data, session)
+        done = self.do(
+            "delete_session",
+            session,
+            expected_version=version,
+            expect=lambda: self.oracle.delete(session, version),
+        )
+        if done:
+            self.snapshots.pop(session, None)
             self.retired += 1
 
     @precondition(lambda self: len(self.oracle.sessions) > 2)
-    @rule(data=st.data())
-    def clear_session(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), keep=st.booleans())
+    def clear_session(self, data: st.DataObject, keep: bool) -> None:
         session = self.draws.session(data)
         self.snapshots.pop(session, None)
-        if self.do("clear_session", session, expect=lambda: self.oracle.clear(session)):
+        keep = keep and self.keeps_data
+        if self.do(
+            "clear_session",
+            session,
+            keep_data=keep,
+            expect=lambda: self.oracle.clear(session, keep, self.clock()),
+        ):
             self.retired += 1
+
+    @precondition(lambda self: self.keeps_data)
+    @rule(data=st.data(), field=st.sampled_from(["n", "x", "none"]))
+    def erase_data(self, data: st.DataObject, field: str) -> None:
+        session = self.draws.session(data)
+        done = self.do(
+            "erase_data", session, field, expect=lambda: self.oracle.erase_data(session, field)
+        )
+        if done is not None:
+            assert done[0] == done[1]
 
     @rule()
     def finish_deletions(self) -> None:
@@ -168,7 +199,7 @@ class StoreMachine(UnitMachine):
         self.oracle.finish_deletions()
         sessions = self.oracle.sessions.values()
         assert self.driver.call("statistics", ADA) == Statistics(
-            sessions=len(sessions),
+            sessions=sum(it.kind == "chat" for it in sessions),
             messages=self.oracle.count(),
             overlays=len({cover for session in sessions for cover in session.covers}),
             documents=sum(
@@ -176,12 +207,33 @@ class StoreMachine(UnitMachine):
                 for session in sessions
                 for kept in session.documents.values()
             ),
+            counts=[
+                SessionCount(kind=kind, state=state, sessions=count)
+                for (kind, state), count in sorted(
+                    Counter((it.kind, it.state) for it in sessions).items()
+                )
+            ],
         )
+        for kind in (*KINDS, None):
+            self._compare_list([it.id for it in sessions if kind in (None, it.kind)], kind=kind)
+        for key in KEYS_LOOKED_FOR:
+            found = [it.id for it in sessions if it.system.key[: len(key)] == key]
+            self._compare_list(found, kind=None, key=key)
 
-    @rule(data=st.data(), everywhere=st.booleans())
-    def search(self, data: st.DataObject, everywhere: bool) -> None:
+    def _compare_list(self, found: list[str], **asked: Any) -> None:
+        """See that a listing has these sessions, the newest first."""
+        query = SessionQuery(order="created", limit=len(NAMES), **asked)
+        page = self.driver.call("list_sessions", ADA, query)
+        assert [it.id for it in page.sessions] == found[::-1]
+
+    @rule(
+        data=st.data(),
+        everywhere=st.booleans(),
+        kind=st.sampled_from(["chat", "chat", "memory", None]),
+    )
+    def search(self, data: st.DataObject, everywhere: bool, kind: str | None) -> None:
         session = None if everywhere else self.draws.session(data)
-        self.search_both(self.draws.query(data), session)
+        self.search_both(self.draws.query(data), session, kind)
 
     @precondition(lambda self: Capability.DURABLE in self.driver.store.capabilities)
     @rule()
@@ -226,7 +278,9 @@ class StoreMachine(UnitMachine):
         )
         history = self.driver.call("read", ADA, session, query)
         bare = self.driver.call("read", ADA, session, replace(query, bodies=False))
-        assert bare == replace(history, entries=[_bare(it) for it in history.entries])
+        # The store may have swept up after a deletion between the two.
+        entries = [_bare(it) for it in history.entries]
+        assert bare == replace(history, entries=entries, snapshot=bare.snapshot)
         start = len(whole) - taken if backwards else 0
         Comparison(self.places, found).entries(whole[start : start + taken], history.entries)
         assert history.more == (taken < len(whole))

@@ -9,12 +9,26 @@ import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from ...model import DocumentPut, NewMessage, Root, SessionPatch
+from ...model import ROOT, DocumentPut, NewMessage, Root, SessionPatch
 from ..makers import say
-from ..oracle import NOTHING, Along
+from ..oracle import NOTHING, Along, Node, data_node
 from .along import KEYS
 from .base import MachineBase
 from .compare import Comparison, name
+
+_DATA: st.SearchStrategy[dict[str, Any] | None] = st.sampled_from(
+    [None, None, None, {}, {"n": 1}, {"x": "é", "n": 2}, {"x": {"deep": [1, None]}}]
+)
+
+
+class _QuietPlace:
+    """Holds a node, or none, and prints no more than its id."""
+
+    def __init__(self, node: Node | None) -> None:
+        self.node = node
+
+    def __repr__(self) -> str:
+        return str(name(self.node))
 
 
 class UnitMachine(MachineBase):
@@ -29,8 +43,39 @@ class UnitMachine(MachineBase):
             options["expected_tip"] = self._a_tip(data, session)
         if how in ("parent", "both"):
             options["parent"] = self._a_parent(data, session, batch[0])
+        if self.keeps_data:
+            options |= self._data(data, session)
         self.appended.append((session, batch, options))
         self.append_both(session, batch, **options)
+
+    @precondition(lambda self: self.keeps_data)
+    @rule(data=st.data(), how=st.sampled_from(["blind", "blind", "tip", "parent"]))
+    def append_mark(self, data: st.DataObject, how: str) -> None:
+        session = self.draws.session(data)
+        options = self._data(data, session)
+        options["data"] = options.get("data") or {"mark": 1}
+        is_known = self.draws.ids and self.draws.rarely(data, "a known id")
+        ids = st.sampled_from(self.draws.ids)
+        options["id"] = data.draw(ids) if is_known else self.draws.fresh()
+        if how == "tip":
+            options["expected_tip"] = self._a_tip(data, session)
+        if how == "parent":
+            options["parent"] = self.draws.place(data, session)
+        self.appended.append((session, [], options))
+        self.append_both(session, [], **options)
+
+    def _data(self, data: st.DataObject, session: str) -> dict[str, Any]:
+        """Draw data to append, and the version that is expected, which mostly is the tip's."""
+        options: dict[str, Any] = {}
+        value = data.draw(_DATA, label="data")
+        if value is not None:
+            options["data"] = value
+        found = self.oracle.sessions.get(session)
+        if found is not None and data.draw(st.sampled_from([False] * 4 + [True]), label="guard"):
+            nodes = [found.tip, found.tip, *found.seen()[-2:]]
+            held = data_node(data.draw(st.sampled_from(nodes).map(_QuietPlace), label="at").node)
+            options["expected_data"] = ROOT if held is None else held.position
+        return options
 
     @precondition(lambda self: self.appended)
     @rule(data=st.data())

@@ -4,7 +4,7 @@ Messages point to their parents, and every question is answered by a walk.
 """
 
 from .base import Refused
-from .node import Cover, Home, Node, path_to
+from .node import Cover, Home, Node, data_node, path_to, spelt, versions_above
 from .oracle import Oracle
 from .search import FOUND_BY, VOCABULARY, FoundByOracle, found_by
 from .session import Kept, Session, Shown
@@ -24,6 +24,9 @@ __all__ = [
     "Refused",
     "Session",
     "Shown",
+    "data_node",
     "found_by",
     "path_to",
+    "spelt",
+    "versions_above",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ...errors import NotFoundError, SapwoodError
@@ -44,9 +44,11 @@ def name_of(node: Node | None) -> str | Root:
 class OracleBase:
     """One owner's sessions, and what is found in them."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], int] = lambda: 0) -> None:
+        self.clock = clock
         self.sessions: dict[str, Session] = {}
         self.versions: dict[tuple[str, str], list[int]] = {}
+        self.reached: dict[str, int] = {}
         self.changes = 0
         self._covers = 0
 
@@ -64,6 +66,16 @@ class OracleBase:
         if node is None:
             raise Refused(NotFoundError)
         return node
+
+    def written(self, session: Session) -> Session:
+        """Note when a session was written to; return it."""
+        session.updated_us = self.clock()
+        return session
+
+    def begin(self, session: Session, version: int) -> None:
+        """Take the version of a new session from the store: none of its name was as high."""
+        assert version > self.reached.get(session.id, 0), f"{session.id} begins at {version} again"
+        session.version = version
 
     def learn(self, session: Session, key: str, version: int) -> None:
         """Take a document's version from the store: one that was put has a higher one than ever."""

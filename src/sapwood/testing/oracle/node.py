@@ -31,6 +31,9 @@ class Node:
     extra: dict[str, Any] = field(default_factory=dict)
     version: int = 1
     deleted: bool = False
+    mark: bool = False
+    """It never had a message: as far as messages go, it is deleted."""
+    data: dict[str, Any] | None = None
     changed: int = 0
     position: Position | None = None
     depth: int = field(init=False)
@@ -46,6 +49,16 @@ class Node:
         return self.message.id
 
 
+def data_node(node: Node | None) -> Node | None:
+    """Return the nearest node that has data, at a node or above it."""
+    return next((it for it in upwards(node) if it.data is not None), None)
+
+
+def versions_above(node: Node | None) -> list[Node]:
+    """Return all nodes that have data, at a node and above it, the nearest first."""
+    return [it for it in upwards(node) if it.data is not None]
+
+
 def upwards(node: Node | None) -> Iterator[Node]:
     """Walk from a node to the root."""
     while node is not None:
@@ -56,6 +69,11 @@ def upwards(node: Node | None) -> Iterator[Node]:
 def path_to(node: Node | None) -> list[Node]:
     """Return the path from the root to a node."""
     return list(upwards(node))[::-1]
+
+
+def spelt(data: dict[str, Any] | None) -> str:
+    """Write down data in one spelling."""
+    return json.dumps(data, sort_keys=True)
 
 
 def content(message: NewMessage) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from ...errors import (
     AlreadyExistsError,
@@ -14,9 +15,19 @@ from ...errors import (
     StaleTipError,
     StaleVersionError,
 )
-from ...model import Edge, EdgeKind, Fence, NewMessage, NewSession, Root, SessionPatch
+from ...model import (
+    Edge,
+    EdgeKind,
+    Fence,
+    NewMessage,
+    NewSession,
+    Position,
+    Root,
+    SessionPatch,
+)
 from .base import Refused, beside, name_of, refuse
-from .node import Cover, Home, Node, content, path_to
+from .made import mark_message, new_mark, new_node
+from .node import Cover, Home, Node, content, data_node, path_to, spelt
 from .overlays import OracleOverlays
 from .session import Session
 from .units import (
@@ -26,7 +37,9 @@ from .units import (
     inherited,
     left_by_a_clear,
     lost,
+    stale_data,
     stale_tip,
+    tips,
     write,
     wrong_with,
 )
@@ -39,9 +52,12 @@ class Oracle(OracleOverlays):
     """
 
     def count(self) -> int:
-        """Count the live messages that some session sees."""
+        """Count the live messages that some session sees, of chats and of homes that are gone."""
         seen = {node for session in self.sessions.values() for node in session.seen()}
-        return sum(not node.deleted for node in seen)
+        return sum(not node.deleted and self._is_a_chats(node.home) for node in seen)
+
+    def _is_a_chats(self, home: Home) -> bool:
+        return not home.alive or self.sessions[home.session].kind == "chat"
 
     def homes_of(self, id: str) -> list[str]:
         """Return the sessions that wrote a live message of this id, by name."""
@@ -63,14 +79,15 @@ class Oracle(OracleOverlays):
         if new.parent is not None and new.parent.session not in self.sessions:
             wrong.append(NotFoundError)
         refuse(wrong)
-        session = Session(new.id, Home(new.id), now_us, now_us, object(), title=new.title)
+        session = Session(new.id, Home(new.id), now_us, now_us, now_us, object(), title=new.title)
         if new.fork is not None:
             self._fork(session, new)
         session.parent = new.parent or session.parent
+        session.kind = new.kind if isinstance(new.kind, str) else session.kind
         session.tags = new.tags if isinstance(new.tags, list) else session.tags
         if isinstance(new.attributes, dict):
             session.attributes = new.attributes
-        session.end_reason = new.end_reason
+        session.end_reason, session.system = new.end_reason, new.system
         if new.model is None or isinstance(new.model, str):
             session.model = new.model
         self.sessions[new.id] = session
@@ -93,7 +110,7 @@ class Oracle(OracleOverlays):
         covers = [cover for cover in source.covers if cover.last in path]
         session.parent = Edge(kind=EdgeKind.BRANCH, session=source.id)
         session.tags, session.attributes = source.tags, source.attributes
-        session.model = source.model
+        session.model, session.kind = source.model, source.kind
         session.budget, session.documents = source.budget, inherited(source)
         if new.fork.detach:
             self._copy(session, path, covers)
@@ -114,6 +131,8 @@ class Oracle(OracleOverlays):
                 extra=node.extra,
                 version=node.version,
                 deleted=node.deleted,
+                mark=node.mark,
+                data=node.data,
             )
         session.own = list(copies.values())
         session.tip = session.own[-1] if session.own else None
@@ -134,7 +153,7 @@ class Oracle(OracleOverlays):
         found = self.get(session)
         refuse([*wrong_with(found, along, now_us), *stale_tip(found, expected_tip)])
         write(found, replace(along, patch=patch), now_us)
-        return found
+        return self.written(found)
 
     def checkout(
         self,
@@ -152,23 +171,37 @@ class Oracle(OracleOverlays):
         found.tip = tip
         found.version += 1
         found.stale = False
-        return found
+        return self.written(found)
 
-    def delete(self, session: str) -> None:
+    def delete(self, session: str, expected_version: int | None = None) -> None:
         """Delete a session."""
-        self.get(session).home.alive = False
+        found = self.get(session)
+        if expected_version not in (None, found.version):
+            raise Refused(StaleVersionError)
+        found.home.alive = False
+        self.reached[session] = found.version
         del self.sessions[session]
 
-    def clear(self, session: str) -> Session:
-        """Begin a session again."""
+    def clear(self, session: str, keep_data: bool = False, now_us: int = 0) -> Session:
+        """Begin a session again; the mark that keeps its data has no name yet."""
         found = self.get(session)
+        held = data_node(found.tip)
         found.home.alive = False
         found.home, found.tree = Home(session), object()
         found.tip, found.fork_point = None, None
         found.own, found.covers, found.stale = [], [], False
         found.documents = left_by_a_clear(found)
         found.version += 1
-        return found
+        if keep_data and held is not None:
+            found.tip = new_mark("", None, found.home, now_us)
+            found.tip.data = held.data
+            found.own = [found.tip]
+        return self.written(found)
+
+    def adopt(self, session: Session, tip: str | Root) -> None:
+        """Take over the name that a store gave to the mark of a clear."""
+        if session.tip is not None and not session.tip.id and isinstance(tip, str):
+            session.tip.message = mark_message(tip)
 
     def finish_deletions(self) -> None:
         """From now on, all sums are right."""
@@ -210,30 +243,45 @@ class Oracle(OracleOverlays):
         *,
         parent: str | Root | None = None,
         expected_tip: str | Root | None = None,
+        data: dict[str, Any] | None = None,
+        expected_data: Position | Root | None = None,
+        id: str = "",
         along: Along = NOTHING,
         now_us: int = 0,
     ) -> tuple[list[Node], int]:
-        """Append a batch; return its nodes, known and new, and how many were new."""
+        """Append a batch, or a mark; return its nodes, known and new, and how many were new."""
         found = self.get(session)
+        is_mark = not batch
+        batch = batch or [mark_message(id)]
         wrong = [*wrong_with(found, along, now_us), *closed(found)]
         with beside(wrong):
-            known = self._known(found, batch, parent)
+            known = self._known(found, batch, parent, is_mark)
+            _refuse_other_data(known, len(batch), data)
         if len(known) == len(batch):
             return known, 0
         with beside(wrong):
             follow = self._follow(found, known, parent, expected_tip)
-        refuse(wrong)
+        refuse([*wrong, *stale_data(follow, expected_data)])
         new: list[Node] = []
         for message in batch[len(known) :]:
-            follow = _new_node(message, follow, found.home, now_us)
+            make = new_mark(id, follow, found.home, now_us) if is_mark else None
+            follow = make or new_node(message, follow, found.home, now_us)
             new.append(follow)
+        new[-1].data = data
         found.own.extend(new)
-        found.tip, found.active_us, found.stale = follow, new[-1].created_us, False
+        found.tip, found.stale = follow, False
+        if not is_mark:
+            found.active_us = new[-1].created_us
         write(found, along, now_us)
+        self.written(found)
         return known + new, len(new)
 
     def _known(
-        self, session: Session, batch: Sequence[NewMessage], parent: str | Root | None
+        self,
+        session: Session,
+        batch: Sequence[NewMessage],
+        parent: str | Root | None,
+        is_mark: bool,
     ) -> list[Node]:
         """Return the nodes of the known messages, which must be a prefix and the same."""
         ids = [message.id for message in batch]
@@ -242,7 +290,8 @@ class Oracle(OracleOverlays):
         if len(set(ids)) < len(ids) or known != nodes[: len(known)]:
             raise Refused(MessageConflictError)
         for message, node in zip(batch, known, strict=False):
-            if node.deleted or node.first != content(message):
+            is_other = node.first != content(message) or node.mark != is_mark
+            if is_other or (node.deleted and not is_mark):
                 raise Refused(MessageConflictError)
             if parent is not None and parent != name_of(node.parent):
                 raise Refused(MessageConflictError)
@@ -260,7 +309,7 @@ class Oracle(OracleOverlays):
         wrong: list[type[SapwoodError]] = []
         if expected_tip is not None:
             expected = known[-1].id if known else expected_tip
-            if name_of(session.tip) != expected:
+            if expected not in tips(session):
                 wrong.append(StaleTipError)
         if isinstance(parent, str) and not known and session.find(parent) is None:
             wrong.append(NotFoundError)
@@ -289,6 +338,7 @@ class Oracle(OracleOverlays):
         node.extra = message.extra if isinstance(message.extra, dict) else node.extra
         node.version += 1
         self._touch(found, [node])
+        self.written(found)
         write(found, along, now_us)
         return node
 
@@ -302,8 +352,8 @@ class Oracle(OracleOverlays):
 
     def delete_messages(
         self, session: str, ids: Sequence[str], fence: Sequence[Fence] = ()
-    ) -> tuple[list[str], list[str]]:
-        """Erase messages; return their ids, and the overlays that cover one of them."""
+    ) -> tuple[list[str], list[str], list[Position | None]]:
+        """Erase messages; return their ids, the overlays that cover one, where data stays."""
         found = self.get(session)
         wrong = lost(found, fence)
         gone: list[Node] = []
@@ -316,10 +366,21 @@ class Oracle(OracleOverlays):
                     wrong.append(ConflictError)
                 gone.append(node)
         refuse(wrong)
+        if gone:
+            self.written(found)
         for node in gone:
             node.deleted = True
         self._touch(found, gone)
-        return [node.id for node in gone], self._quoting(gone)
+        data = [node.position for node in gone if node.data is not None]
+        return [node.id for node in gone], self._quoting(gone), data
+
+    def erase_data(self, session: str, field: str) -> int:
+        """Take a field out of all data that a session sees."""
+        found = self.get(session)
+        having = [node for node in found.seen() if node.data and field in node.data]
+        for node in having:
+            node.data = {name: it for name, it in (node.data or {}).items() if name != field}
+        return len(having)
 
     def _touch(self, session: Session, nodes: list[Node]) -> None:
         self.changes += 1
@@ -336,7 +397,8 @@ class Oracle(OracleOverlays):
         return [cover.id for cover in sorted(quoting, key=lambda cover: cover.number)]
 
 
-def _new_node(message: NewMessage, parent: Node | None, home: Home, now_us: int) -> Node:
-    said = now_us if message.created_us is None else message.created_us
-    extra = message.extra if isinstance(message.extra, dict) else {}
-    return Node(message, content(message), parent, home, message.tokens or 0, said, extra)
+def _refuse_other_data(known: list[Node], count: int, data: dict[str, Any] | None) -> None:
+    """Refuse known nodes that have other data: only the last of a batch is given any."""
+    for n, node in enumerate(known, 1):
+        if spelt(node.data) != spelt(data if n == count else None):
+            raise Refused(MessageConflictError)

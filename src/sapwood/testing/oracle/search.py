@@ -37,18 +37,25 @@ class FoundByOracle:
     position: Position | None
 
 
-def found_by(oracle: Oracle, word: str, session: str | None) -> set[FoundByOracle]:
-    """Look for one of `FOUND_BY`, or for a word as it stands, in a session or in all."""
-    among = [*oracle.sessions.values()] if session is None else [oracle.get(session)]
+def found_by(
+    oracle: Oracle, word: str, session: str | None, kind: str | None
+) -> set[FoundByOracle]:
+    """Look for one of `FOUND_BY`, or for a word as it stands, in a session or in all of a kind."""
+    every = [*oracle.sessions.values()]
+    among = [it for it in every if kind in (None, it.kind)]
+    telling = every if session is not None else among
+    if session is not None:
+        among = [oracle.get(session)]
     wanted = FOUND_BY.get(word, {word})
     nodes = dict.fromkeys(node for each in among for node in each.seen() if not node.deleted)
-    told = {_message(oracle, node) for node in nodes if wanted & _words_of(node)}
+    said = [node for node in nodes if wanted & _words_of(node)]
+    told = {_message(node, teller) for node in said if (teller := _teller(telling, node))}
     covers: dict[Cover, Session] = {}
     for each in among:
         for cover in each.covers:
             covers.setdefault(cover, each)
-    said = {c: s for c, s in covers.items() if wanted & set(c.summary.split())}
-    return told | {_summary(cover, each) for cover, each in said.items()}
+    summed_up = {c: s for c, s in covers.items() if wanted & set(c.summary.split())}
+    return told | {_summary(cover, each) for cover, each in summed_up.items()}
 
 
 def _words_of(node: Node) -> set[str]:
@@ -56,19 +63,16 @@ def _words_of(node: Node) -> set[str]:
     return set(" ".join(texts).split())
 
 
-def _message(oracle: Oracle, node: Node) -> FoundByOracle:
+def _message(node: Node, session: str) -> FoundByOracle:
     role = node.message.role
-    return FoundByOracle(
-        _told_as(oracle, node), "message", node.id, role, node.created_us, node.position
-    )
+    return FoundByOracle(session, "message", node.id, role, node.created_us, node.position)
 
 
-def _told_as(oracle: Oracle, node: Node) -> str:
+def _teller(among: list[Session], node: Node) -> str | None:
     """Return the session that wrote it; when that is gone, the oldest that stands on it."""
     if node.home.alive:
-        return node.home.session
-    standing = (each for each in oracle.sessions.values() if node in path_to(each.fork_point))
-    return next(standing).id
+        return next((each.id for each in among if each.home is node.home), None)
+    return next((each.id for each in among if node in path_to(each.fork_point)), None)
 
 
 def _summary(cover: Cover, session: Session) -> FoundByOracle:

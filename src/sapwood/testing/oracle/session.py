@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...model import Edge
+from ...model import Edge, SystemFields
 from .node import Cover, Home, Node, path_to
 
 
@@ -66,8 +66,11 @@ class Session:
     home: Home
     created_us: int
     active_us: int
+    updated_us: int
     tree: object
     title: str | None = None
+    kind: str = "chat"
+    state: str = "active"
     tags: list[str] = field(default_factory=list)
     attributes: dict[str, Any] = field(default_factory=dict)
     model: str | None = None
@@ -80,7 +83,9 @@ class Session:
     covers: list[Cover] = field(default_factory=list)
     documents: dict[str, Kept] = field(default_factory=dict)
     closed: bool = False
-    version: int = 1
+    system: SystemFields = field(default_factory=SystemFields)
+    version: int = 0
+    """How often it was changed, above the version that the store said it began with."""
     stale: bool = False
     """Whether its sum of tokens may wait for `finish_deletions`, or for a write through it."""
 
@@ -93,8 +98,14 @@ class Session:
         return next((node for node in self.seen() if node.id == id), None)
 
     def children(self, parent: Node | None) -> list[Node]:
-        """Return the live nodes that it sees right after one."""
-        return [node for node in self.seen() if node.parent is parent and not node.deleted]
+        """Return the live nodes that it sees right after one, or after marks that follow it."""
+        found: list[Node] = []
+        for node in self.seen():
+            if node.parent is parent and node.mark:
+                found += self.children(node)
+            elif node.parent is parent and not node.deleted:
+                found.append(node)
+        return found
 
     def leaves(self) -> list[Node]:
         """Return the nodes that nothing it sees follows."""

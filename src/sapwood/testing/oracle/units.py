@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import UnsetType
+from msgspec.structs import asdict
+
 from ...errors import (
     LeaseLostError,
     SapwoodError,
@@ -13,8 +16,19 @@ from ...errors import (
     StaleTipError,
     StaleVersionError,
 )
-from ...model import DocumentChange, DocumentPut, Fence, Root, SessionPatch
+from ...model import (
+    ROOT,
+    DocumentChange,
+    DocumentPut,
+    Fence,
+    Position,
+    Root,
+    SessionPatch,
+    SystemFields,
+    SystemPatch,
+)
 from .base import name_of
+from .node import Node, data_node
 from .session import Kept, Session
 
 
@@ -63,7 +77,26 @@ def closed(session: Session) -> list[type[SapwoodError]]:
 
 def stale_tip(session: Session, expected: str | Root | None) -> list[type[SapwoodError]]:
     """Return the error of a tip that is not the expected one."""
-    return [] if expected in (None, name_of(session.tip)) else [StaleTipError]
+    return [] if expected is None or expected in tips(session) else [StaleTipError]
+
+
+def tips(session: Session) -> list[str | Root]:
+    """Return what the tip is called: by its own name, and by that of what only marks follow."""
+    node = session.tip
+    names = [name_of(node)]
+    while node is not None and node.mark:
+        node = node.parent
+        names.append(name_of(node))
+    return names
+
+
+def stale_data(node: Node | None, expected: Position | Root | None) -> list[type[SapwoodError]]:
+    """Return the error of data that is not the expected version, at the node to be followed."""
+    if expected is None:
+        return []
+    held = data_node(node)
+    at = ROOT if held is None else held.position
+    return [] if at == expected else [StaleVersionError]
 
 
 def _is_stale(kept: Kept | None, change: DocumentChange, now_us: int) -> bool:
@@ -106,6 +139,15 @@ def change_record(session: Session, patch: SessionPatch) -> None:
         session.model = patch.model
     if patch.end_reason is None or isinstance(patch.end_reason, str):
         session.end_reason = patch.end_reason
+    if isinstance(patch.active_us, int):
+        session.active_us = patch.active_us
+    if isinstance(patch.system, SystemPatch):
+        kept = asdict(session.system) | {
+            name: value
+            for name, value in asdict(patch.system).items()
+            if not isinstance(value, UnsetType)
+        }
+        session.system = SystemFields(**kept)
     session.closed = patch.closed if isinstance(patch.closed, bool) else session.closed
     session.version += 1
 

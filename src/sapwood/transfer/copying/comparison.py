@@ -8,13 +8,14 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from ...errors import NotFoundError
-from ...model import Entry, EntryRef, Leaf, Message, Read, SessionRecord, Summary
+from ...model import DataVersion, Entry, EntryRef, Leaf, Message, Read, SessionRecord, Summary
 from ...model.session import RECORD_FIELDS
 from ..export import SessionWalk, find_origin, tip_of
 from ..lines import (
     CHUNK,
     MESSAGE_FIELDS,
     GapLine,
+    MarkLine,
     MessageLine,
     OverlayLine,
     PlaceLine,
@@ -84,6 +85,8 @@ class Comparison:
         for field in RECORD_FIELDS:
             if not is_same(getattr(line, field), getattr(record, field)):
                 self.differences.add(DifferenceKind.CHANGED, f"its {field} is another")
+        if line.session_kind != record.kind:
+            self.differences.add(DifferenceKind.APART, "it is of another kind")
         if line.created_us != record.created_us:
             self.differences.add(DifferenceKind.APART, "it was created at another time")
         if line.parent != record.parent and not self._sides.is_edge_lost(line):
@@ -116,17 +119,29 @@ class Comparison:
                 if message.home == self._record.id:
                     self._own += 1
                     self.fingerprint.add_message(message)
-            if isinstance(line, GapLine):
+            if isinstance(line, MarkLine):
+                kind, what = self._mark_difference(line)
+            elif isinstance(line, GapLine):
                 kind, what = self._gap_difference(line, message)
             else:
                 kind, what = self._difference(line, found, looks_for_deleted)
             if kind is not None:
                 self.differences.add(kind, f"message {line.id!r} {what}")
 
+    def _mark_difference(self, line: MarkLine) -> DifferenceFound:
+        stored = self._stored.find_named(line.id)
+        if stored is None:
+            return DifferenceKind.MISSING, "is missing, a mark"
+        is_equal = isinstance(stored, DataVersion) and stored.value == line.data
+        return (None, "") if is_equal else (DifferenceKind.APART, "is a mark with other data")
+
     def _gap_difference(self, line: GapLine, message: Message | None) -> DifferenceFound:
         if message is None:
-            is_there = self._stored.is_deleted(line.id)
-            return (None, "") if is_there else (DifferenceKind.MISSING, "has no place")
+            if not self._stored.is_deleted(line.id):
+                return DifferenceKind.MISSING, "has no place"
+            data = self._stored.find_data(line.id) if line.data is not None else None
+            is_equal = line.data == (None if data is None else data.value)
+            return (None, "") if is_equal else (DifferenceKind.APART, "has other data")
         kind = DifferenceKind.CHANGED if message.home == self._record.id else DifferenceKind.APART
         if is_for_a_gap(message):
             if self._source.is_awaited(line):
@@ -147,6 +162,8 @@ class Comparison:
             return DifferenceKind.APART, "follows another message"
         if message.created_us != line.created_us:
             return DifferenceKind.APART, "has another time"
+        if self._stored.own_data(message) != line.data:
+            return DifferenceKind.APART, "has other data"
         other = [
             name
             for name in MESSAGE_FIELDS

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable
 import msgspec
 
 from ...errors import AlreadyExistsError, ConflictError, NotFoundError, StoreCorruptError
-from ...model import ROOT, Edge, Message, Position, SessionPatch, SessionRecord
+from ...model import ROOT, Edge, Message, Position, SessionPatch, SessionRecord, SystemPatch
 from ...model.session import RECORD_FIELDS
 from ..export import tip_of
 from ..import_marks import ImportMark, drop_mark, find_mark, mark_of, put_mark
@@ -15,11 +15,13 @@ from ..lines import (
     CHUNK,
     MESSAGE_FIELDS,
     GapLine,
+    MarkLine,
     MessageLine,
     PlaceLine,
     SessionLine,
-    count_messages,
     is_for_a_gap,
+    last_patch,
+    made_of,
     new_place,
     new_session,
     runs_of,
@@ -226,8 +228,10 @@ class SessionUpdater:
         self._delete_doomed()
         add_missing_usage(self._stored, self._source.usage)
         self._follow_tip()
-        if self._source.line.closed:
-            self._store.update_session(self._owner, self._name, SessionPatch(closed=True))
+        there = self._stored.find_record()
+        patch = None if there is None else last_patch(self._source.line, there)
+        if patch is not None:
+            self._store.update_session(self._owner, self._name, patch)
 
     def _follow_record(self, record: SessionRecord, line: SessionLine) -> None:
         """Follow the record, all but that it is closed: it is open while it is written to."""
@@ -236,6 +240,8 @@ class SessionUpdater:
         changed = {
             name: wanted for name, (wanted, had) in pairs.items() if not is_same(wanted, had)
         }
+        if "system" in changed:
+            changed["system"] = made_of(SystemPatch, line.system)
         if changed:
             self._store.update_session(self._owner, self._name, SessionPatch(**changed))
 
@@ -251,13 +257,15 @@ class SessionUpdater:
     def _follow_messages(self, chunk: list[PlaceLine]) -> None:
         """Append a run of each other's children at a time, and edit what was edited."""
         found = self._stored.find([line.id for line in chunk])
-        for parent, run in runs_of(line for line in chunk if not self._is_there(line, found)):
-            done = self._store.append(self._owner, self._name, run, parent=parent or ROOT)
-            self.written += count_messages(run, done.written)
+        for run in runs_of(line for line in chunk if not self._is_there(line, found)):
+            done = run.append_to(self._store, self._owner, self._name)
+            self.written += run.count(done.written)
 
     def _is_there(self, line: PlaceLine, found: MessagesById) -> bool:
         """Whether a line's place is there; what is there follows the line."""
         message = found.get(line.id)
+        if isinstance(line, MarkLine):
+            return self._stored.find_data(line.id) is not None
         if isinstance(line, GapLine):
             return self._is_gap_there(line, message)
         if message is None:
@@ -276,7 +284,7 @@ class SessionUpdater:
             self._update(line)
         return message is not None
 
-    def _update(self, line: PlaceLine) -> None:
+    def _update(self, line: MessageLine | GapLine) -> None:
         # An update keeps the time.
         changed = msgspec.structs.replace(new_place(line), created_us=None)
         self._store.update_message(self._owner, self._name, changed)

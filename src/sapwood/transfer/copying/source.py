@@ -15,6 +15,7 @@ from ..lines import (
     DocumentLine,
     FileLine,
     GapLine,
+    MarkLine,
     MessageLine,
     OverlayLine,
     PlaceLine,
@@ -71,7 +72,7 @@ class SessionSource:
         chunk: list[PlaceLine] = []
         size = 0
         line = self._ahead
-        while isinstance(line, MessageLine | GapLine):
+        while isinstance(line, MessageLine | GapLine | MarkLine):
             chunk.append(line)
             size += self._size
             self.messages += isinstance(line, MessageLine)

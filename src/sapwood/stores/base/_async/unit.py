@@ -13,6 +13,7 @@ from ....model import (
     Appended,
     ChangedOwners,
     Changes,
+    DataVersion,
     Deleted,
     Document,
     Fence,
@@ -72,7 +73,7 @@ class AsyncSessionWork(Protocol):
     @abstractmethod
     async def delete(self, owner: str, session: str, expected_version: int | None) -> None: ...
     @abstractmethod
-    async def clear(self, owner: str, session: str) -> SessionRecord: ...
+    async def clear(self, owner: str, session: str, mark: str | None) -> SessionRecord: ...
     @abstractmethod
     async def erase_owner(self, owner: str) -> None: ...
     @abstractmethod
@@ -117,6 +118,17 @@ class AsyncMessageWork(Protocol):
     async def leaves(self, owner: str, session: str) -> list[Leaf]: ...
     @abstractmethod
     async def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]: ...
+
+
+class AsyncDataWork(Protocol):
+    """Work on data at positions."""
+
+    @abstractmethod
+    async def versions(
+        self, owner: str, session: str, position: Position, most: int
+    ) -> list[DataVersion]: ...
+    @abstractmethod
+    async def erase(self, owner: str, session: str, field: str) -> int: ...
 
 
 class AsyncOverlayWork(Protocol):
@@ -223,6 +235,8 @@ class AsyncUnit(Protocol):
     def sessions(self) -> AsyncSessionWork: ...
     @property
     def messages(self) -> AsyncMessageWork: ...
+    @property
+    def data(self) -> AsyncDataWork: ...
     @property
     def overlays(self) -> AsyncOverlayWork: ...
     @property

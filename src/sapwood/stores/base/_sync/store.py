@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from ....model import (
     Appended,
@@ -39,7 +39,7 @@ from ....model import (
     UsageTotal,
 )
 from ....rules import check
-from ....rules.codec import MAX_MESSAGE_BYTES, pack, pack_all
+from ....rules.codec import MAX_MESSAGE_BYTES, pack
 from ....rules.query import parse
 from ....rules.tokens import estimate_text
 from ....store._sync.admin import StoreAdmin
@@ -47,11 +47,12 @@ from ....store._sync.contract import Store
 from ..append_request import Request, in_given_order
 from ..extras import Extras, checked_extras
 from .admin import BaseAdmin
+from .data import BaseData
 from .documents import BaseDocuments
 from .runner import Runner
 
 
-class BaseStore(BaseDocuments, Store):
+class BaseStore(BaseData, BaseDocuments, Store):
     """A store that does its work in units, by a runner."""
 
     def __init__(
@@ -142,9 +143,13 @@ class BaseStore(BaseDocuments, Store):
         check.version(expected_version)
         self._runner.write(lambda unit: unit.sessions.delete(owner, session, expected_version))
 
-    def clear_session(self, owner: str, session: str) -> SessionRecord:
+    def clear_session(self, owner: str, session: str, *, keep_data: bool = False) -> SessionRecord:
         check.owner_and_session(owner, session)
-        return self._runner.write(lambda unit: unit.sessions.clear(owner, session))
+        check.instance(keep_data, bool, "keep_data")
+        if keep_data:
+            self._refuse_data()
+        mark = self._new_id() if keep_data else None
+        return self._runner.write(lambda unit: unit.sessions.clear(owner, session, mark))
 
     def append(
         self,
@@ -160,15 +165,19 @@ class BaseStore(BaseDocuments, Store):
         patch: SessionPatch | None = None,
         expected_snapshot: str | None = None,
         on_known: OnKnown = "return",
+        data: dict[str, Any] | None = None,
+        expected_data: Position | Root | None = None,
+        id: str | None = None,
     ) -> Appended:
         check.owner_and_session(owner, session)
-        batch = pack_all(messages, self._new_id, self.max_message_bytes)
+        batch = self._batch(messages, data, id)
         check.given(check.place, parent, "parent")
         check.given(check.place, expected_tip, "expected_tip")
         check.given(check.text, expected_snapshot, "expected_snapshot")
         check.on_known(on_known)
         extras = self._extras(fence, expected_version, documents, patch)
-        options = (extras, on_known, expected_snapshot)
+        self._check_expected_data(expected_data)
+        options = (extras, on_known, expected_snapshot, expected_data)
         request = Request(owner, session, batch, parent, expected_tip, *options)
         appended = self._runner.append(request)
         return in_given_order(appended, batch) if on_known == "skip" else appended

@@ -15,6 +15,7 @@ from ....model import (
     Appended,
     ChangedOwners,
     Changes,
+    DataVersion,
     Deleted,
     Document,
     Fence,
@@ -74,7 +75,7 @@ class SessionWork(Protocol):
     @abstractmethod
     def delete(self, owner: str, session: str, expected_version: int | None) -> None: ...
     @abstractmethod
-    def clear(self, owner: str, session: str) -> SessionRecord: ...
+    def clear(self, owner: str, session: str, mark: str | None) -> SessionRecord: ...
     @abstractmethod
     def erase_owner(self, owner: str) -> None: ...
     @abstractmethod
@@ -117,6 +118,17 @@ class MessageWork(Protocol):
     def leaves(self, owner: str, session: str) -> list[Leaf]: ...
     @abstractmethod
     def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]: ...
+
+
+class DataWork(Protocol):
+    """Work on data at positions."""
+
+    @abstractmethod
+    def versions(
+        self, owner: str, session: str, position: Position, most: int
+    ) -> list[DataVersion]: ...
+    @abstractmethod
+    def erase(self, owner: str, session: str, field: str) -> int: ...
 
 
 class OverlayWork(Protocol):
@@ -221,6 +233,8 @@ class Unit(Protocol):
     def sessions(self) -> SessionWork: ...
     @property
     def messages(self) -> MessageWork: ...
+    @property
+    def data(self) -> DataWork: ...
     @property
     def overlays(self) -> OverlayWork: ...
     @property

@@ -34,7 +34,7 @@ class AsyncMongoStore(AsyncBaseStore):
     first call. Time is the server's, unless a clock is given.
     """
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
     _runner: AsyncPerLoopRunner[AsyncLogRunner]
 
     def __init__(

@@ -36,7 +36,7 @@ class MongoStore(BaseStore):
     first call. Time is the server's, unless a clock is given.
     """
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
     _runner: PerLoopRunner[LogRunner]
 
     def __init__(

@@ -38,6 +38,11 @@ class AsyncRecordSource(AsyncSource):
         unit = await self._runner.here().ready_unit()
         return Standpoint(*await unit.index_reads.standpoint(owner, session))
 
+    async def kind(self, owner: str, session: str) -> str | None:
+        """Find the kind of a session as it is remembered."""
+        unit = await self._runner.here().ready_unit()
+        return await unit.index_reads.kind(owner, session)
+
     async def look(
         self, owner: str, wanted: WantedEntries, *, as_followed: bool = False
     ) -> dict[str, SourceContent]:
@@ -53,7 +58,7 @@ class AsyncRecordSource(AsyncSource):
 class _AsyncRecordStore(AsyncBaseStore):
     """The sessions themselves."""
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
 
 
 class AsyncOpenSearchStore(AsyncDelegatingStore):

@@ -40,6 +40,11 @@ class RecordSource(Source):
         unit = self._runner.here().ready_unit()
         return Standpoint(*unit.index_reads.standpoint(owner, session))
 
+    def kind(self, owner: str, session: str) -> str | None:
+        """Find the kind of a session as it is remembered."""
+        unit = self._runner.here().ready_unit()
+        return unit.index_reads.kind(owner, session)
+
     def look(
         self, owner: str, wanted: WantedEntries, *, as_followed: bool = False
     ) -> dict[str, SourceContent]:
@@ -55,7 +60,7 @@ class RecordSource(Source):
 class _AsyncRecordStore(BaseStore):
     """The sessions themselves."""
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
 
 
 class OpenSearchStore(DelegatingStore):

@@ -19,6 +19,7 @@ from ...relational.problems import (
 from ...relational.rows import SessionRow, summary_text
 from ..rows import SESSION_COLUMNS
 from ..words import body_words, home_word, owner_word, text_words
+from .data import data_problems, rebuild_data
 from .feed import changed_owners
 from .sums import AsyncPostgresSumStatements
 from .tx import AsyncTx
@@ -103,6 +104,7 @@ class AsyncPostgresAdmin:
     async def check(self) -> list[Problem]:
         """Look for damage, and for figures that do not add up."""
         problems = [*await self._messages(), *await self._segments()]
+        problems += await data_problems(self._tx)
         problems += [wrong_sum(id) for (id,) in await self._tx.rows(_WRONG_SUMS)]
         problems += [misplaced_overlay(row[4]) for row in await self._tx.rows(_FORCE_FAULTS)]
         # The figures of sessions add up along segments that are known to be whole.
@@ -171,6 +173,7 @@ async def repair_some(tx: AsyncTx, *, after: int) -> Trees:
     for tree in trees:
         await tx.run("SELECT {s}.lock_tree(%s)", (tree,))
     await _rebuild_lineages(tx, trees)
+    await rebuild_data(tx, trees)
     await _rebuild_sums(tx, trees)
     await _rebuild_force(tx, trees)
     await _rebuild_sessions(tx, trees)

@@ -14,16 +14,18 @@ from ....model import Change, ChangedOwners
 from ...base.feed_age import KEPT_AT_LEAST_US, KEPT_AT_MOST_US
 from ...base.refusals import cursor_ahead, feed_trimmed
 from ...relational._async.feed import AsyncFeedStatements
-from ...relational.rows import (
-    KIND_DELETE,
-    KIND_RECORD,
-    KIND_RETIRE,
+from ...relational.changes import (
     FeedCursor,
-    Row,
     change_of,
     feed_cursor_text,
     read_feed_cursor,
     record_change_of,
+)
+from ...relational.rows import (
+    KIND_DELETE,
+    KIND_RECORD,
+    KIND_RETIRE,
+    Row,
 )
 from .tx import AsyncTx
 
@@ -64,6 +66,7 @@ _EXPAND = (
     " LEFT JOIN {s}.session h ON h.tree = m.tree AND h.home = m.home"
     " LEFT JOIN {s}.directory s ON s.number = %s"
     " WHERE m.tree = %s AND m.pos BETWEEN %s AND %s AND coalesce(h.id, s.id) IS NOT NULL"
+    " AND (m.body IS NOT NULL OR m.role <> 'mark')"
     " ORDER BY m.pos LIMIT %s"
 )
 _LOSE_READERS = (

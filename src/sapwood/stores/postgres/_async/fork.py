@@ -11,10 +11,12 @@ from ....errors import StoreCorruptError
 from ....model import ROOT, EdgeKind, ForkPoint, NewSession, SessionRecord
 from ....rules.codec import encode_json
 from ...relational._async.fork import AsyncForkStatements, CopiedPath
+from ...relational._async.sessions import packed_system
 from ...relational.position import DEPTH_BITS, MAX_DEPTH
 from ...relational.rows import CONTEXT_IN_RECORD, Row, SessionRow, pinned_ids
-from ..rows import OVERLAY_COLUMNS, RECORD_COLUMNS, SESSION_COLUMNS
+from ..rows import OVERLAY_COLUMNS, RECORD_COLUMNS, SESSION_COLUMNS, STORE_TIME
 from ..words import home_word
+from .data import copy_data
 from .sessions import AsyncPostgresSessionStatements
 from .sums import covering
 from .tx import AsyncTx
@@ -44,22 +46,24 @@ _WRITE = (
     " WHERE f.tree = %(tree)s AND f.session = %(source)s"
     " AND {s}.is_on_path(f.tree, f.last, %(pos)s)),"
     " s AS (INSERT INTO {s}.session AS s (tree, number, owner, id, home, tip, fork, context,"
-    " overlays, created_at, active_at, active_s)"
+    " overlays, kind, version, created_at, active_at, active_s, updated_at)"
     " SELECT %(tree)s, c.number, %(owner)s, %(id)s, new.home, %(pos)s, %(pos)s,"
     " coalesce(%(context)s::bigint, {s}.context_at(%(tree)s, %(covering)s::bigint, %(pos)s,"
     " ARRAY(SELECT n.pos FROM {s}.seen(%(tree)s, %(source)s, %(home)s, %(fork)s,"
     " %(pins)s::text[]) n WHERE n.is_live))), (SELECT count(*) FROM covers),"
-    " %(now)s, %(now)s, %(now)s / 1000000"
+    f" %(of_kind)s, {{s}}.first_version(), %(now)s, %(now)s, %(now)s / 1000000, {STORE_TIME}"
     " FROM new JOIN claimed c ON c.number = new.n RETURNING s.*),"
     " told AS (INSERT INTO {s}.change (owner, session, tree, kind, first, last, at, name)"
     " SELECT s.owner, s.number, s.tree, 8, s.version, s.version, %(told_at)s, s.id FROM s),"
     " p AS (INSERT INTO {s}.profile AS p (tree, session, title, state, tags, budget, parent_kind,"
-    " parent, attributes, model, source, end_reason) SELECT o.tree, c.number, %(title)s, %(state)s,"
+    " parent, attributes, model, source, end_reason, system, system_key)"
+    " SELECT o.tree, c.number, %(title)s, %(state)s,"
     " coalesce(%(tags)s::text[], o.tags),"
     " CASE WHEN %(has_budget)s THEN %(budget)s::bigint ELSE o.budget END, %(kind)s, %(parent)s,"
     " coalesce(%(attributes)s, o.attributes),"
     " CASE WHEN %(has_model)s THEN %(model)s ELSE o.model END,"
-    " CASE WHEN %(has_origin)s THEN %(origin)s ELSE o.source END, %(end_reason)s"
+    " CASE WHEN %(has_origin)s THEN %(origin)s ELSE o.source END, %(end_reason)s,"
+    " %(system)s, %(system_key)s"
     " FROM {s}.profile o CROSS JOIN claimed c"
     " WHERE o.tree = %(tree)s AND o.session = %(source)s RETURNING p.*),"
     " documents AS (INSERT INTO {s}.document (tree, session, key, version, updated_at, value,"
@@ -120,13 +124,17 @@ async def fork_at_once(
     if found is None:
         return None
     number, now, is_taken, has_parent, *row = found
-    place = await _place(tx, SessionRow._make(row), point)
+    source = SessionRow._make(row)
+    place = await _place(tx, source, point)
     if is_taken or not has_parent or place is None:
         return None
-    told_at = now if tx.clock is None else tx.clock()
-    now = told_at if new.created_us is None else new.created_us
-    named = {"owner": number, "id": new.id, "now": now, "told_at": told_at}
+    at = tx.given_time()
+    told_at = now if at is None else at
+    created_at = told_at if new.created_us is None else new.created_us
+    named = {"owner": number, "id": new.id, "now": created_at, "told_at": told_at, "at": at}
     values = place | _profile(new, parent) | named
+    values["system"], values["system_key"] = packed_system(number, new.system)
+    values["of_kind"] = source.kind if new.kind is UNSET else new.kind
     made = await tx.row(_WRITE, values)
     if made is None:
         return None
@@ -215,6 +223,8 @@ class AsyncPostgresForkStatements(AsyncForkStatements):
             "marks": [home_word(fork.home)],
         }
         await self._tx.run(_COPY_MESSAGES, args)
+        if source.has_data:
+            await copy_data(self._tx, fork, base, source, pos)
         place = (fork.owner, fork.number, fork.tree, base + 1, base | (pos & MAX_DEPTH))
         await self._tx.run(_CHANGE, (*place, await self._tx.now()))
         return CopiedPath(base, await self._tx.value(_LIVE, (fork.tree,)))

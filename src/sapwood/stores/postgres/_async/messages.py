@@ -10,6 +10,7 @@ from ....model import ROOT, ChangeKind, Message, Root
 from ....rules.codec import Packed, decode_body, keeping_extra
 from ....rules.tree import Span
 from ...relational._async.messages import AsyncMessageStatements
+from ...relational.bodiless import without_body
 from ...relational.position import bounds
 from ...relational.rows import (
     POS,
@@ -21,7 +22,6 @@ from ...relational.rows import (
     first_digest,
     size_of,
     taken,
-    without_body,
 )
 from ..rows import MESSAGE_COLUMNS, NEW_COLUMN_TYPES, new_columns
 from ..words import body_words, home_word, owner_word
@@ -58,7 +58,7 @@ _GAPS = (
     "SELECT m.pos, m.id, h.id FROM {s}.visible(%(tree)s, NULL, %(leaf)s) v"
     " CROSS JOIN LATERAL (SELECT m.* FROM {s}.message m WHERE m.tree = %(tree)s AND m.pos BETWEEN"
     " greatest(v.first, (v.first >> 24 << 24) + %(after)s + 1) AND v.last"
-    " AND m.body IS NULL OFFSET 0) m"
+    " AND m.body IS NULL AND m.role <> 'mark' OFFSET 0) m"
     " LEFT JOIN {s}.session h ON h.tree = m.tree AND h.home = m.home"
     " ORDER BY m.pos & 16777215"
 )
@@ -88,6 +88,7 @@ _PARENTS = (
 )
 _ON_PATH = "SELECT u.pos FROM unnest(%s::bigint[]) u(pos) WHERE {s}.is_on_path(%s, u.pos, %s)"
 _WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, %s, {NEW_COLUMN_TYPES})"
+_WRITE_MARK = "SELECT {s}.write_mark(%s, %s, %s, %s, %s)"
 _GIVE_DIGESTS = (
     "UPDATE {s}.message m SET digest = u.digest FROM unnest(%s::bigint[], %s::bytea[])"
     " u(pos, digest) WHERE m.tree = %s AND m.pos = u.pos"
@@ -206,6 +207,9 @@ class AsyncPostgresMessageStatements(AsyncMessageStatements[AsyncTx]):
     async def write_after(
         self, session: SessionRow, pos: int, batch: Sequence[Packed], now: int
     ) -> tuple[int, int | None]:
+        if batch[0].is_mark:
+            place = (session.tree, session.number, pos, now, batch[0].id)
+            return await self._tx.value(_WRITE_MARK, place), None
         args = (session.tree, session.number, pos, now, *new_columns(batch))
         first = await self._tx.value(_WRITE, args)
         given = {at: it.given_digest for at, it in enumerate(batch, first) if it.given_digest}

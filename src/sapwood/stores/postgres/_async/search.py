@@ -37,8 +37,8 @@ LEFT JOIN LATERAL (
 ) m ON true
 LEFT JOIN {s}.overlay o ON c.kind = 0 AND o.tree = c.tree AND o.number = c.key
 LEFT JOIN {s}.session s ON s.tree = c.tree AND s.number = {s}.told_as(
-    c.kind = 0, c.tree, c.key, m.home, %(owner)s, %(session)s::bigint, %(session_tree)s::bigint,
-    %(home)s::bigint, %(fork)s::bigint)
+    c.kind = 0, c.tree, c.key, m.home, %(owner)s, %(of_kind)s::text, %(session)s::bigint,
+    %(session_tree)s::bigint, %(home)s::bigint, %(fork)s::bigint)
 LEFT JOIN {s}.profile p ON p.tree = s.tree AND p.session = s.number
 ORDER BY c.created_at DESC, c.kind DESC, c.tree DESC, c.key DESC
 """
@@ -62,6 +62,7 @@ class AsyncPostgresSearch:
             return Hits(hits=[], cursor=None)
         ranking = Ranking("postgres", owner, search, query)
         args = await self._asked(query, number, row)
+        args["of_kind"] = search.kind if row is None else None
         async for batch in self._batches(args, ranking.below, ranking.most):
             for at, is_message, tree, key, id, role, pos, data, session, title, tags in batch:
                 if session is not None:

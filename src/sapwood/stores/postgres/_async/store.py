@@ -35,7 +35,7 @@ class AsyncPostgresStore(AsyncBaseStore):
     yet, its tables of trees are made of so many `partitions` by the tree's hash.
     """
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
     _runner: AsyncPerLoopRunner[AsyncPostgresRunner]
 
     def __init__(

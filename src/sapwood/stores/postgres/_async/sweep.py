@@ -33,7 +33,8 @@ _CUT = (
     "WITH gone AS (DELETE FROM {s}.message WHERE tree = %(tree)s AND pos IN"
     " (SELECT pos FROM {s}.message WHERE tree = %(tree)s AND pos > %(kept)s AND pos <= %(last)s"
     " ORDER BY pos DESC LIMIT %(most)s) RETURNING pos),"
-    " unedited AS (DELETE FROM {s}.edit WHERE tree = %(tree)s AND pos IN (SELECT pos FROM gone))"
+    " unedited AS (DELETE FROM {s}.edit WHERE tree = %(tree)s AND pos IN (SELECT pos FROM gone)),"
+    " bare AS (DELETE FROM {s}.data WHERE tree = %(tree)s AND pos IN (SELECT pos FROM gone))"
     " SELECT count(*) FROM gone"
 )
 _DELETE = "DELETE FROM {s}.segment WHERE tree = %s AND number = %s RETURNING parent"

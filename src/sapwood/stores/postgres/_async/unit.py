@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...relational._async.dialect import AsyncDialect
 from ...relational._async.unit import AsyncRelationalUnit
 from .admin import AsyncPostgresAdmin
+from .data import AsyncPostgresDataStatements
 from .documents import AsyncPostgresDocumentStatements
 from .feed import AsyncPostgresFeedStatements
 from .fork import AsyncPostgresForkStatements
@@ -28,6 +29,7 @@ class AsyncPostgresUnit(AsyncRelationalUnit):
             lookup=AsyncPostgresLookupStatements(tx),
             sums=AsyncPostgresSumStatements(tx),
             messages=AsyncPostgresMessageStatements(tx),
+            data_statements=AsyncPostgresDataStatements(tx),
             overlays=AsyncPostgresOverlayStatements(tx),
             sessions=AsyncPostgresSessionStatements(tx),
             listing=AsyncPostgresListingStatements(tx),

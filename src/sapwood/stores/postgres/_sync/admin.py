@@ -21,6 +21,7 @@ from ...relational.problems import (
 from ...relational.rows import SessionRow, summary_text
 from ..rows import SESSION_COLUMNS
 from ..words import body_words, home_word, owner_word, text_words
+from .data import data_problems, rebuild_data
 from .feed import changed_owners
 from .sums import PostgresSumStatements
 from .tx import Tx
@@ -105,6 +106,7 @@ class PostgresAdmin:
     def check(self) -> list[Problem]:
         """Look for damage, and for figures that do not add up."""
         problems = [*self._messages(), *self._segments()]
+        problems += data_problems(self._tx)
         problems += [wrong_sum(id) for (id,) in self._tx.rows(_WRONG_SUMS)]
         problems += [misplaced_overlay(row[4]) for row in self._tx.rows(_FORCE_FAULTS)]
         # The figures of sessions add up along segments that are known to be whole.
@@ -173,6 +175,7 @@ def repair_some(tx: Tx, *, after: int) -> Trees:
     for tree in trees:
         tx.run("SELECT {s}.lock_tree(%s)", (tree,))
     _rebuild_lineages(tx, trees)
+    rebuild_data(tx, trees)
     _rebuild_sums(tx, trees)
     _rebuild_force(tx, trees)
     _rebuild_sessions(tx, trees)

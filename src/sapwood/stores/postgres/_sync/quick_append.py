@@ -21,23 +21,27 @@ from .tx import Tx
 MOST_BATCH_BYTES = 512 * 1024 * 1024
 
 _APPEND = (
-    "SELECT start, now_us FROM {s}.append(%s, %s, %s::bigint, %s::text[], %s, %s, %s, %s,"
-    f" {NEW_COLUMN_TYPES})"
+    "SELECT a.start, a.now_us, '{}'::bigint[], {s}.data_held(%s, %s, a.start)"
+    " FROM {s}.append(%s, %s, %s::bigint, %s::text[], %s, %s, %s, %s,"
+    f" {NEW_COLUMN_TYPES}) a"
 )
 # Not prepared: what is given and what is not makes many shapes of it, and each would cost a round
 # trip more when it first comes.
 _APPEND_WITH = (
-    "SELECT start, now_us, versions FROM {s}.append_with(%s, %s, %s::bigint, %s::text[], %s, %s,"
-    f" %s, %s, {NEW_COLUMN_TYPES}, {EXTRA_TYPES})"
+    "SELECT a.start, a.now_us, a.versions, {s}.data_held(%s, %s, a.start)"
+    " FROM {s}.append_with(%s, %s, %s::bigint, %s::text[], %s, %s,"
+    f" %s, %s, {NEW_COLUMN_TYPES}, {EXTRA_TYPES}) a"
 )
-_KEEP_DIGESTS = "{s}.keep_digests(%s, %s, start, %s::bytea[])"
+_KEEP_DIGESTS = "{s}.keep_digests(%s, %s, a.start, %s::bytea[])"
 _ONE = (
-    "SELECT start, now_us FROM {s}.append_one(%s, %s, %s::bigint, %s, %s, %s, %s::bigint,"
-    " %s::bigint, %s, %s)"
+    "SELECT a.start, a.now_us, '{}'::bigint[], {s}.data_held(%s, %s, a.start)"
+    " FROM {s}.append_one(%s, %s, %s::bigint, %s, %s, %s, %s::bigint, %s::bigint, %s, %s) a"
 )
 _EACH = (
-    "SELECT nths, starts, now_us FROM {s}.append_each(%s::text[], %s::text[], %s::bigint,"
-    f" %s::boolean[], {NEW_COLUMN_TYPES})"
+    "SELECT a.nths, a.starts, a.now_us,"
+    " {s}.data_held_each(%s::text[], %s::text[], a.nths, a.starts)"
+    " FROM {s}.append_each(%s::text[], %s::text[], %s::bigint,"
+    f" %s::boolean[], {NEW_COLUMN_TYPES}) a"
 )
 
 
@@ -51,13 +55,15 @@ def append_new(tx: Tx, request: Request, *, is_repeated: bool) -> Appended | Non
         return _append_one(tx, request, is_repeated)
     if request.expected_snapshot is not None:
         return None
+    if request.expected_data is not None or request.data is not None:
+        return None
     if extras is not NO_EXTRAS and is_to_plan(extras, MOST_BATCH_BYTES - size_of(request)):
         return None
     asked = [it.id for it in batch if is_repeated or not it.is_ours]
     if len(asked) > 1 and len(set(asked)) < len(asked):
         return None
     places = (*_named(parent), *_named(expected_tip))
-    args = (owner, session, _time(tx), asked, *places, *new_columns(batch))
+    args = (*(owner, session) * 2, _time(tx), asked, *places, *new_columns(batch))
     if request.has_digests:
         text, args = _with_digests(request, args)
         [(_, *found)] = tx.rows(text, args)
@@ -74,7 +80,11 @@ def _with_digests(request: Request, args: tuple[Any, ...]) -> tuple[str, tuple[A
     along = [] if request.extras is NO_EXTRAS else extra_values(request.extras)
     digests = [it.given_digest for it in request.batch]
     kept = (request.owner, request.session, digests)
-    return text.replace("SELECT start", f"SELECT {_KEEP_DIGESTS}, start"), (*kept, *args, *along)
+    return text.replace("SELECT a.start", f"SELECT {_KEEP_DIGESTS}, a.start"), (
+        *kept,
+        *args,
+        *along,
+    )
 
 
 def _append_one(tx: Tx, request: Request, is_repeated: bool) -> Appended | None:
@@ -82,7 +92,7 @@ def _append_one(tx: Tx, request: Request, is_repeated: bool) -> Appended | None:
     is_asked = is_repeated or not it.is_ours
     words = body_words(it.body, it.id)
     said = (it.id, it.role, it.tokens, it.created_us, it.body, words)
-    args = (request.owner, request.session, _time(tx), is_asked, *said)
+    args = (*(request.owner, request.session) * 2, _time(tx), is_asked, *said)
     [found] = tx.rows(_ONE, args, often=True)
     return _appended(request, *found)
 
@@ -93,10 +103,14 @@ def append_each(tx: Tx, requests: Sequence[Request], *, is_repeated: bool) -> li
     owners = [request.owner for request in requests]
     sessions = [request.session for request in requests]
     asked = [is_repeated or not it.is_ours for it in batch]
-    args = (owners, sessions, _time(tx), asked, *new_columns(batch))
-    [(nths, starts, now)] = tx.rows(_EACH, args, often=True)
+    args = (owners, sessions, owners, sessions, _time(tx), asked, *new_columns(batch))
+    [(nths, starts, now, held)] = tx.rows(_EACH, args, often=True)
     start_of = dict(zip(nths, starts, strict=True))
-    return [_appended(request, start_of[n], now) for n, request in enumerate(requests, 1)]
+    held_of = dict(zip(nths, held or [0] * len(nths), strict=True))
+    return [
+        _appended(request, start_of[n], now, (), held_of[n])
+        for n, request in enumerate(requests, 1)
+    ]
 
 
 def _time(tx: Tx) -> int | None:
@@ -104,12 +118,12 @@ def _time(tx: Tx) -> int | None:
 
 
 def _appended(
-    request: Request, start: int | None, now: int, versions: Sequence[int] = ()
+    request: Request, start: int | None, now: int, versions: Sequence[int], held: int
 ) -> Appended | None:
     if start is None:
         return None
     batch = request.batch
-    messages = written(batch, request.session, start, now)
+    messages = written(batch, request.session, start, now, held)
     keys = [it.key for it in request.extras.documents]
     documents = dict(zip(keys, versions, strict=True))
     return Appended(messages=messages, written=len(batch), tip=batch[-1].id, documents=documents)

@@ -14,7 +14,11 @@ from ...relational.rows import overlay_of
 from .tx import Tx
 
 _ENTRY = "kind, pos, last, home, id, role, tokens, version, created_at, body, metadata"
-_PATH = f"SELECT {_ENTRY} FROM {{s}}.read_path(%s, %s, %s, %s, %s, %s, %s, %s, %s::bigint)"
+# A path that has data is read by itself.
+_PATH = (
+    f"SELECT {_ENTRY}, CASE WHEN kind = 0 THEN {{s}}.has_data(%s, %s) END AS has_data"
+    " FROM {s}.read_path(%s, %s, %s, %s, %s, %s, %s, %s, %s::bigint)"
+)
 # The same for the tip of a session without overlays whose path is one segment of its own: one
 # range, which goes out as it is read. Any other session is left to the function.
 _TIP = """
@@ -49,13 +53,18 @@ SELECT r.* FROM s CROSS JOIN LATERAL {s}.read_path(%(owner)s, %(session)s, NULL,
     %(overlays)s, %(after)s, %(before)s, %(backwards)s, %(most)s::bigint) r
 WHERE s.is_plain IS NOT TRUE
 """
+_TIP = f"""
+SELECT {_ENTRY}, CASE WHEN kind = 0 THEN {{s}}.has_data(%(owner)s, %(session)s) END
+    AS has_data
+FROM ({_TIP}) r
+"""
 _TIP_FORWARDS = _TIP.replace("{order}", "")
 _TIP_BACKWARDS = _TIP.replace("{order}", "DESC")
 # The same with the sizes of bodies in their place, as numbers in text; summaries are given whole.
 _SIZES = """
 SELECT r.kind, r.pos, r.last, r.home, r.id, r.role, r.tokens, r.version, r.created_at,
     CASE WHEN r.kind = 2 THEN r.body ELSE convert_to(octet_length(r.body)::text, 'UTF8') END,
-    r.metadata
+    r.metadata, r.has_data
 FROM ({path}) r
 """
 _SUMMARY = 2
@@ -69,7 +78,7 @@ def read_at_once(tx: Tx, owner: str, session: str, query: Read) -> History | Non
     most = None if query.limit is None else query.limit + 1
     while True:
         rows = _rows(tx, owner, session, query, most)
-        if not rows or rows[0][0] < 0:
+        if not rows or rows[0][0] < 0 or rows[0][-1]:
             return None
         found = _Path(rows, query, most)
         if found.is_enough:
@@ -98,7 +107,8 @@ def _rows(tx: Tx, owner: str, session: str, query: Read, most: int | None) -> li
         return tx.rows(text, args, often=True)
     named = (leaf if isinstance(leaf, str) else None, leaf is ROOT)
     window = (query.overlays, after, before, backwards, most)
-    return tx.rows(_asked(_PATH, query), (owner, session, *named, *window), often=True)
+    place = (*(owner, session) * 2, *named)
+    return tx.rows(_asked(_PATH, query), (*place, *window), often=True)
 
 
 def _asked(path: str, query: Read) -> str:
@@ -163,7 +173,7 @@ def _told_size(row: tuple[Any, ...]) -> int:
 
 
 def _without_body(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return row if row[0] == _SUMMARY else (*row[:9], _NOTHING_SAID, row[10])
+    return row if row[0] == _SUMMARY else (*row[:9], _NOTHING_SAID, *row[10:])
 
 
 def _depths(row: tuple[Any, ...]) -> tuple[int, int]:
@@ -184,6 +194,7 @@ def _entry(
     created_at: int,
     body: bytes,
     metadata: bytes,
+    _: None,
 ) -> Entry:
     if kind == _SUMMARY:
         row = (0, id, pos, last, tokens, version, home, created_at, metadata, body)

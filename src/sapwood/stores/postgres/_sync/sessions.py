@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
-from ....model import SessionQuery, SessionRecord
+from ....model import CHAT, SessionQuery, SessionRecord
 from ...relational._sync.sessions import ListingStatements, SessionStatements
 from ...relational.filters import filters
 from ...relational.rows import (
@@ -19,7 +19,7 @@ from ...relational.rows import (
     Touches,
     record_of,
 )
-from ..rows import RECORD_COLUMNS, RECORD_TABLES, SESSION_COLUMNS
+from ..rows import RECORD_COLUMNS, RECORD_TABLES, SESSION_COLUMNS, STORE_TIME
 from .lookup import PostgresLookupStatements
 from .tx import Tx
 
@@ -39,28 +39,32 @@ _INSERT = (
     " SELECT %(owner)s, %(id)s, new.n, coalesce(%(tree)s::bigint, new.home) FROM new"
     " ON CONFLICT (owner, id) DO NOTHING RETURNING d.number, d.tree),"
     " described AS (INSERT INTO {s}.profile (tree, session, title, state, tags, budget,"
-    " parent_kind, parent, attributes, model, source, end_reason)"
+    " parent_kind, parent, attributes, model, source, end_reason, system, system_key)"
     " SELECT c.tree, c.number, %(title)s, %(state)s, %(tags)s::text[], %(budget)s,"
-    " %(parent_kind)s, %(parent)s, %(attributes)s, %(model)s, %(source)s, %(end_reason)s"
-    " FROM claimed c)"
-    " INSERT INTO {s}.session AS s (owner, id, home, number, tree, created_at, active_at, active_s)"
-    " SELECT %(owner)s, %(id)s, new.home, c.number, c.tree, %(now)s, %(now)s, %(now)s / 1000000"
+    " %(parent_kind)s, %(parent)s, %(attributes)s, %(model)s, %(source)s, %(end_reason)s,"
+    " %(system)s, %(system_key)s FROM claimed c)"
+    " INSERT INTO {s}.session AS s (owner, id, home, number, tree, kind, version, created_at,"
+    " active_at, active_s, updated_at) SELECT %(owner)s, %(id)s, new.home, c.number, c.tree,"
+    f" %(kind)s, {{s}}.first_version(), %(now)s, %(now)s, %(now)s / 1000000, {STORE_TIME}"
     f" FROM new JOIN claimed c ON c.number = new.n RETURNING {SESSION_COLUMNS}"
 )
 _OF_PROFILE = " WHERE tree = %(tree)s AND session = %(number)s"
 _COUNT_CHANGE = (
-    "UPDATE {s}.session SET version = version + 1, closed = coalesce(%(closed)s::boolean, closed)"
+    "UPDATE {s}.session SET version = version + 1, closed = coalesce(%(closed)s::boolean, closed),"
+    f" updated_at = {STORE_TIME}, active_at = coalesce(%(active)s::bigint, active_at),"
+    " active_s = coalesce(%(active)s::bigint / 1000000, active_s)"
     " WHERE tree = %(tree)s AND number = %(number)s"
 )
 _PLACE = (
     "UPDATE {s}.session SET tip = %(tip)s, fork = %(fork)s, context = %(context)s,"
-    " messages = %(messages)s, overlays = %(overlays)s, version = %(version)s"
+    " messages = %(messages)s, overlays = %(overlays)s, version = %(version)s,"
+    f" updated_at = {STORE_TIME}"
     " WHERE tree = %(tree)s AND number = %(number)s"
 )
 _NEW_HOME = "SELECT nextval('{s}.home_number')"
 _CLEAR_SESSION = (
     "UPDATE {s}.session SET home = %(home)s, tree = %(home)s, tip = 0, fork = 0, context = 0,"
-    " messages = 0, overlays = 0, version = version + 1"
+    f" messages = 0, overlays = 0, version = version + 1, updated_at = {STORE_TIME}"
     " WHERE tree = %(tree)s AND number = %(number)s"
 )
 _CLEAR_DOCUMENTS = (
@@ -76,6 +80,7 @@ _CLEAR = (
     "UPDATE {s}.directory SET tree = %(home)s WHERE owner = %(owner)s AND id = %(id)s",
 )
 _DELETE = (
+    "SELECT {s}.raise_floor(%(version)s)",
     "DELETE FROM {s}.session WHERE tree = %(tree)s AND number = %(number)s",
     "DELETE FROM {s}.profile WHERE tree = %(tree)s AND session = %(number)s",
     "DELETE FROM {s}.usage WHERE tree = %(tree)s AND session = %(number)s",
@@ -103,19 +108,30 @@ _LEFT_BEHIND = (
     " JOIN {s}.message m ON m.tree = gone.tree AND m.home = gone.home WHERE m.body IS NOT NULL"
 )
 _COUNT = (
-    f"SELECT count(*), coalesce(sum(messages), 0)::bigint + ({_LEFT_BEHIND}),"
+    f"SELECT coalesce(sum(messages), 0)::bigint + ({_LEFT_BEHIND}),"
     " (SELECT count(DISTINCT f.overlay) FROM {s}.session s JOIN {s}.in_force f"
     " ON f.tree = s.tree AND f.session = s.number WHERE s.owner = %(owner)s),"
     " (SELECT count(*) FROM (SELECT tree, number FROM {s}.session WHERE owner = %(owner)s"
     " UNION ALL SELECT -%(owner)s, 0) s JOIN {s}.document d ON d.tree = s.tree"
     " AND d.session = s.number AND (d.expires_at IS NULL OR d.expires_at > %(now)s))"
-    " FROM {s}.session WHERE owner = %(owner)s"
+    f" FROM {{s}}.session WHERE owner = %(owner)s AND kind = '{CHAT}'"
+)
+_COUNT_SESSIONS = (
+    "SELECT s.kind, p.state, count(*) FROM {s}.session s"
+    " JOIN {s}.profile p ON p.tree = s.tree AND p.session = s.number"
+    " WHERE s.owner = %s GROUP BY s.kind, p.state"
 )
 
 _LIST = f"SELECT s.active_s, s.number, {RECORD_COLUMNS} FROM {RECORD_TABLES} WHERE s.owner = %s"
 _LIST_ORDERS = {
     "active": " ORDER BY s.active_s DESC, s.number DESC LIMIT %s",
     "created": " ORDER BY s.number DESC LIMIT %s",
+}
+
+# Not in the order of an index, so that it is the key's that is gone through.
+_LIST_ORDERS_BY_KEY = {
+    order: text.replace("s.number", "s.number + 0").replace("active_s", "active_s + 0")
+    for order, text in _LIST_ORDERS.items()
 }
 
 
@@ -140,33 +156,49 @@ class PostgresSessionStatements(SessionStatements[Tx]):
         return found
 
     def insert(
-        self, owner: str, number: int, id: str, now: int, tree: int | None, profile: Profile
+        self,
+        owner: str,
+        number: int,
+        id: str,
+        now: int,
+        tree: int | None,
+        kind: str,
+        profile: Profile,
     ) -> SessionRow | None:
-        place = {"owner": number, "id": id, "tree": tree, "now": now}
+        place = {"owner": number, "id": id, "tree": tree, "now": now, "kind": kind}
+        place["at"] = self._tx.given_time()
         row = self._tx.row(_INSERT, place | profile._asdict())
         return None if row is None else SessionRow._make(row)
 
-    def change(self, session: SessionRow, columns: Mapping[str, Any], closed: bool | None) -> None:
+    def change(
+        self,
+        session: SessionRow,
+        columns: Mapping[str, Any],
+        closed: bool | None,
+        active_us: int | None,
+    ) -> None:
         place = {"tree": session.tree, "number": session.number}
         if columns:
             put = ", ".join(f"{column} = %({column})s" for column in columns)
             self._tx.run(f"UPDATE {{s}}.profile SET {put}{_OF_PROFILE}", {**columns, **place})
-        self._tx.run(_COUNT_CHANGE, {**place, "closed": closed})
+        figures = {"closed": closed, "active": active_us, "at": self._tx.given_time()}
+        self._tx.run(_COUNT_CHANGE, place | figures)
 
     def tell(self, session: SessionRow) -> None:
         sql = "SELECT {s}.tell_record(%s, %s, %s)"
         self._tx.run(sql, (session.tree, session.number, self._tx.now()))
 
-    def attributes(self, session: SessionRow) -> bytes:
-        sql = "SELECT attributes FROM {s}.profile WHERE tree = %s AND session = %s"
+    def held(self, session: SessionRow, column: Literal["attributes", "system"]) -> bytes:
+        sql = f"SELECT {column} FROM {{s}}.profile WHERE tree = %s AND session = %s"
         held: bytes = self._tx.value(sql, (session.tree, session.number))
         return held
 
     def place(self, session: SessionRow) -> None:
-        self._tx.run(_PLACE, session._asdict())
+        self._tx.run(_PLACE, session._asdict() | {"at": self._tx.given_time()})
 
     def empty(self, session: SessionRow) -> None:
         args = session._replace(home=self._tx.value(_NEW_HOME))._asdict()
+        args["at"] = self._tx.given_time()
         for text in _CLEAR:
             self._tx.run(text, args)
 
@@ -191,6 +223,9 @@ class PostgresSessionStatements(SessionStatements[Tx]):
         found: Row = self._tx.row(_COUNT, {"owner": owner, "now": now})
         return found
 
+    def count_sessions(self, owner: int) -> list[Row]:
+        return self._tx.rows(_COUNT_SESSIONS, (owner,))
+
 
 class PostgresListingStatements(ListingStatements[Tx]):
     """Statements about pages of sessions."""
@@ -198,15 +233,18 @@ class PostgresListingStatements(ListingStatements[Tx]):
     def page(
         self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
     ) -> list[Row]:
-        conditions, args = _conditions(query, after)
-        text = _LIST + conditions + _LIST_ORDERS[query.order]
+        conditions, args = _conditions(owner, query, after)
+        orders = _LIST_ORDERS_BY_KEY if query.key else _LIST_ORDERS
+        text = _LIST + conditions + orders[query.order]
         return self._tx.rows(text, (owner, *args, most))
 
 
-def _conditions(query: SessionQuery, after: tuple[int, int] | None) -> tuple[str, list[Any]]:
+def _conditions(
+    owner: int, query: SessionQuery, after: tuple[int, int] | None
+) -> tuple[str, list[Any]]:
     """Return the conditions of a query; every text is a constant, every value an argument."""
     found: list[tuple[str, tuple[Any, ...]]] = [
-        (f"{it.text}%s", (it.value,)) for it in filters(query)
+        (f"{it.text}%s", (it.value,)) for it in filters(owner, query)
     ]
     if after is not None and query.order == "active":
         found.append((" AND (s.active_s, s.number) < (%s, %s)", after))

@@ -37,7 +37,7 @@ class PostgresStore(BaseStore):
     yet, its tables of trees are made of so many `partitions` by the tree's hash.
     """
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
     _runner: PerLoopRunner[PostgresRunner]
 
     def __init__(

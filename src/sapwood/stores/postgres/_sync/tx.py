@@ -57,9 +57,13 @@ class Tx:
         self.cursor.execute(self._texts(text), args, prepare=False)
         return self.cursor.rowcount
 
+    def given_time(self) -> int | None:
+        """Return the time of the clock that was given; None where the server's holds."""
+        return self.clock and self.clock()
+
     def now(self) -> int:
         """Return the time of this unit of work: the server's, or that of a clock that was given."""
         if self._now is None:
-            given = self.clock and self.clock()
+            given = self.given_time()
             self._now = int(self.value("SELECT {s}.now_us()") if given is None else given)
         return self._now

@@ -7,6 +7,7 @@ from __future__ import annotations
 from ...relational._sync.dialect import Dialect
 from ...relational._sync.unit import RelationalUnit
 from .admin import PostgresAdmin
+from .data import PostgresDataStatements
 from .documents import PostgresDocumentStatements
 from .feed import PostgresFeedStatements
 from .fork import PostgresForkStatements
@@ -30,6 +31,7 @@ class PostgresUnit(RelationalUnit):
             lookup=PostgresLookupStatements(tx),
             sums=PostgresSumStatements(tx),
             messages=PostgresMessageStatements(tx),
+            data_statements=PostgresDataStatements(tx),
             overlays=PostgresOverlayStatements(tx),
             sessions=PostgresSessionStatements(tx),
             listing=PostgresListingStatements(tx),

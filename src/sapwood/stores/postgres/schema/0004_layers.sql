@@ -1,3 +1,187 @@
+-- Versions of records: a new session's is above that of every one that was deleted, so that a name
+-- that is used again never has a version twice, and nothing is kept for the names that are gone.
+CREATE TABLE {s}.floor (
+    id          int PRIMARY KEY CHECK (id = 0),     -- there is only one, once something was deleted
+    version     bigint NOT NULL
+);
+
+-- The row is locked until the commit, where it is raised; that is rare.
+CREATE FUNCTION {s}.raise_floor(reached bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    UPDATE {s}.floor f SET version = reached WHERE f.version < reached;
+    IF NOT FOUND AND NOT EXISTS (SELECT 1 FROM {s}.floor) THEN
+        INSERT INTO {s}.floor AS f VALUES (0, reached)
+        ON CONFLICT (id) DO UPDATE SET version = greatest(f.version, reached);
+    END IF;
+END $$;
+
+-- Volatile, so that it sees what was committed until it is called: a statement that claims a name,
+-- and then calls this, sees the deletion of whoever had the name before.
+CREATE FUNCTION {s}.first_version() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN coalesce((SELECT f.version FROM {s}.floor f), 0) + 1;
+END $$;
+
+-- What a session is for: a conversation of the user's, or something that is not listed with these.
+ALTER TABLE {s}.session ADD COLUMN kind text COLLATE "C" NOT NULL DEFAULT 'chat';
+
+-- The session through which a message (or with is_summary an overlay) is told of: its home, or if
+-- that is gone the oldest that stands on it; NULL when it is out of scope. The scope is an owner,
+-- or the owner's sessions of one kind, and with only_session what that one sees.
+DROP FUNCTION {s}.told_as(
+    boolean, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint);
+CREATE FUNCTION {s}.told_as(
+    is_summary boolean, of_tree bigint, of_key bigint, of_home bigint, of_owner bigint,
+    only_kind text, only_session bigint, only_tree bigint, only_home bigint, only_fork bigint
+) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    teller bigint;
+    its_kind text;
+BEGIN
+    IF is_summary THEN
+        SELECT s.number INTO teller FROM {s}.in_force f JOIN {s}.session s
+            ON s.tree = f.tree AND s.number = f.session
+        WHERE f.tree = of_tree AND f.overlay = of_key AND s.owner = of_owner
+          AND (only_session IS NULL OR s.number = only_session)
+          AND (only_kind IS NULL OR s.kind = only_kind)
+        ORDER BY s.number LIMIT 1;
+        RETURN teller;
+    END IF;
+    IF only_session IS NOT NULL AND (of_tree <> only_tree OR (
+        of_home <> only_home AND NOT {s}.is_on_path(of_tree, of_key, only_fork)
+    )) THEN
+        RETURN NULL;
+    END IF;
+    SELECT s.number, s.kind INTO teller, its_kind FROM {s}.session s
+    WHERE s.tree = of_tree AND s.home = of_home AND s.owner = of_owner;
+    IF FOUND THEN
+        RETURN CASE WHEN only_kind IS NULL OR its_kind = only_kind THEN teller END;
+    END IF;
+    SELECT s.number INTO teller FROM {s}.inherited i JOIN {s}.session s
+        ON s.tree = i.tree AND s.number = i.session
+    WHERE i.tree = of_tree AND i.home = of_home AND s.owner = of_owner
+      AND {s}.is_on_path(of_tree, of_key, s.fork)
+      AND (only_kind IS NULL OR s.kind = only_kind)
+    ORDER BY s.number LIMIT 1;
+    RETURN teller;
+END $$;
+
+-- What the layers above keep of a session, as JSON; and by what it is found: the owner's number in
+-- 8 bytes, then the digests of its key's parts.
+ALTER TABLE {s}.profile
+    ADD COLUMN system bytea NOT NULL DEFAULT '{}', ADD COLUMN system_key bytea;
+CREATE INDEX profile_by_key ON {s}.profile (system_key) WHERE system_key IS NOT NULL;
+
+-- When anything of a session's record or of its messages was last written, by the store's clock.
+ALTER TABLE {s}.session ADD COLUMN updated_at bigint NOT NULL DEFAULT 0;
+UPDATE {s}.session SET updated_at = greatest(created_at, active_at);
+
+-- Data at positions. A version holds from its position on. Where none is at or above a position in its
+-- segment, it is the one that held where the segment grew out.
+CREATE TABLE {s}.data (
+    tree        bigint NOT NULL,
+    pos         bigint NOT NULL,
+    previous    bigint NOT NULL,            -- the version before it on its path, or 0
+    value       bytea NOT NULL,
+    PRIMARY KEY (tree, pos)
+) {by_tree};
+ALTER TABLE {s}.segment ADD COLUMN data_at bigint NOT NULL DEFAULT 0;
+
+-- Where the data stands that holds at a position; 0 for none.
+CREATE FUNCTION {s}.data_at(of_tree bigint, of_pos bigint) RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce(
+        (SELECT d.pos FROM {s}.data d
+         WHERE d.tree = of_tree AND d.pos BETWEEN of_pos >> 24 << 24 AND of_pos
+         ORDER BY d.pos DESC LIMIT 1),
+        (SELECT g.data_at FROM {s}.segment g
+         WHERE g.tree = of_tree AND g.number = of_pos >> 24),
+        0);
+END $$;
+
+-- The same for messages that a session just appended; looked for where there is any data at all.
+CREATE FUNCTION {s}.data_held(owner_name text, session_id text, of_pos bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF of_pos IS NULL OR NOT EXISTS (SELECT 1 FROM {s}.data) THEN RETURN 0; END IF;
+    RETURN (SELECT {s}.data_at(d.tree, of_pos)
+        FROM {s}.owner o JOIN {s}.directory d ON d.owner = o.number
+        WHERE o.name = owner_name AND d.id = session_id);
+END $$;
+
+-- The same for several sessions; NULL where there is no data at all.
+CREATE FUNCTION {s}.data_held_each(
+    owner_names text[], session_ids text[], nths bigint[], starts bigint[]
+) RETURNS bigint[] LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM {s}.data) THEN RETURN NULL; END IF;
+    RETURN ARRAY(
+        SELECT {s}.data_held(owner_names[u.nth], session_ids[u.nth], u.start)
+        FROM unnest(nths, starts) WITH ORDINALITY u(nth, start, n) ORDER BY u.n);
+END $$;
+
+-- Whether there is data in a session's tree.
+CREATE FUNCTION {s}.has_data(owner_name text, session_id text) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT 1 FROM {s}.data) AND EXISTS (
+        SELECT 1 FROM {s}.owner o JOIN {s}.directory d ON d.owner = o.number
+        JOIN {s}.data x ON x.tree = d.tree
+        WHERE o.name = owner_name AND d.id = session_id);
+END $$;
+
+-- Begin a segment under a position, and give its number.
+CREATE OR REPLACE FUNCTION {s}.new_segment(of_tree bigint, of_home bigint, parent_pos bigint)
+RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    made bigint := nextval('{s}.segment_number');
+    above bigint[] := '{}';
+BEGIN
+    IF parent_pos > 0 THEN
+        above := parent_pos || ({s}.lineage_of(of_tree, parent_pos >> 24))[1:63];
+    END IF;
+    INSERT INTO {s}.segment (tree, number, home, parent, lineage, data_at)
+    VALUES (of_tree, made, of_home, parent_pos, above, {s}.data_at(of_tree, parent_pos));
+    RETURN made;
+END $$;
+
+-- Write a mark after a position, for a session whose tree is locked, as messages are written: but
+-- it counts nothing, is no activity, and the feed does not tell of it. Gives its position.
+CREATE FUNCTION {s}.write_mark(
+    of_tree bigint, of_session bigint, after_pos bigint, at_us bigint, mark_id text
+) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    s {s}.session%ROWTYPE;
+    at bigint;
+    parent {s}.message%ROWTYPE;
+    running bigint := 0;
+    shown bigint;
+BEGIN
+    SELECT * INTO STRICT s FROM {s}.session x WHERE x.tree = of_tree AND x.number = of_session;
+    IF after_pos > 0 THEN
+        SELECT * INTO STRICT parent FROM {s}.message m WHERE m.tree = s.tree AND m.pos = after_pos;
+        running := parent.path_tokens;
+    END IF;
+    IF after_pos > 0 AND parent.home = s.home AND NOT EXISTS (
+        SELECT 1 FROM {s}.message m WHERE m.tree = s.tree AND m.pos = after_pos + 1
+    ) THEN
+        at := after_pos + 1;
+    ELSE
+        at := {s}.new_segment(s.tree, s.home, after_pos) << 24 | ((after_pos & 16777215) + 1);
+    END IF;
+    INSERT INTO {s}.message (tree, pos, home, tokens, path_tokens, created_at, id, role)
+    VALUES (s.tree, at, s.home, 0, running, at_us, mark_id, 'mark');
+    IF after_pos = s.tip AND s.context IS NOT NULL THEN
+        shown := s.context;
+    ELSIF s.overlays = 0 AND NOT EXISTS (SELECT 1 FROM {s}.edit e WHERE e.tree = s.tree) THEN
+        shown := running;
+    END IF;
+    UPDATE {s}.session x SET tip = at, context = shown, updated_at = at_us
+    WHERE x.tree = of_tree AND x.number = of_session;
+    RETURN at;
+END $$;
+
 -- Messages. Keep the digests that clients gave for messages that were just appended from a position
 -- on: none else can work them out. Where there is no position, nothing was appended.
 CREATE FUNCTION {s}.keep_digests(
@@ -35,6 +219,189 @@ CREATE INDEX owner_by_trimmed ON {s}.owner (trimmed_xid);
 
 -- Documents. When one was first put; NULL: when it was put last, and not replaced since.
 ALTER TABLE {s}.document ADD COLUMN created_at bigint;
+
+-- Write messages after a position, for a session whose tree is locked: in the slots after it if
+-- they are free and the session's own, else in a new segment. Gives the first position.
+CREATE OR REPLACE FUNCTION {s}.write_after(
+    of_tree bigint, of_session bigint, after_pos bigint, at_us bigint, ids text[], roles text[],
+    token_counts bigint[], said_us bigint[], bodies bytea[], word_lists text[]
+) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    s {s}.session%ROWTYPE;
+    size int := cardinality(ids);
+    start bigint;
+    parent {s}.message%ROWTYPE;
+    running bigint := 0;
+    added bigint;
+    shown bigint;
+    active bigint := coalesce(said_us[size], at_us);
+BEGIN
+    SELECT * INTO STRICT s FROM {s}.session x WHERE x.tree = of_tree AND x.number = of_session;
+    IF after_pos > 0 THEN
+        SELECT * INTO STRICT parent FROM {s}.message m WHERE m.tree = s.tree AND m.pos = after_pos;
+        running := parent.path_tokens;
+    END IF;
+    IF after_pos > 0 AND parent.home = s.home AND NOT EXISTS (
+        SELECT 1 FROM {s}.message m WHERE m.tree = s.tree AND m.pos = after_pos + 1
+    ) THEN
+        start := after_pos + 1;
+    ELSE
+        start := {s}.new_segment(s.tree, s.home, after_pos) << 24 | ((after_pos & 16777215) + 1);
+    END IF;
+    INSERT INTO {s}.message
+        (tree, pos, home, tokens, path_tokens, created_at, id, role, body, words)
+    SELECT s.tree, start + u.n - 1, s.home, u.tokens,
+        running + sum(u.tokens) OVER (ORDER BY u.n), coalesce(u.said, at_us), u.id, u.role, u.body,
+        {s}.marked(u.words, s.owner, s.home)
+    FROM unnest(ids, roles, token_counts, said_us, bodies, word_lists)
+        WITH ORDINALITY AS u(id, role, tokens, said, body, words, n);
+    SELECT sum(t) INTO added FROM unnest(token_counts) t;
+    INSERT INTO {s}.change (owner, session, tree, kind, first, last, at)
+    VALUES (s.owner, of_session, s.tree, 1, start, start + size - 1, at_us);
+    IF after_pos = s.tip AND s.context IS NOT NULL THEN
+        shown := s.context + added;
+    ELSIF s.overlays = 0 AND NOT EXISTS (SELECT 1 FROM {s}.edit e WHERE e.tree = s.tree) THEN
+        shown := running + added;
+    ELSIF s.overlays = 0 AND cardinality({s}.lineage_of(s.tree, start >> 24)) < 64 THEN
+        -- A path of few segments is walked; any other is left to be worked out.
+        shown := {s}.context_at(s.tree, NULL, after_pos, '{}') + added;
+    END IF;
+    UPDATE {s}.session x SET tip = start + size - 1, context = shown, messages = s.messages + size,
+        active_at = active, active_s = active / 1000000,
+        updated_at = at_us
+    WHERE x.tree = of_tree AND x.number = of_session;
+    RETURN start;
+END $$;
+
+-- The same for one message after the tip, as nearly every append is: nearly always that is the
+-- session's own and nothing follows it, which takes few statements, and values instead of arrays.
+CREATE OR REPLACE FUNCTION {s}.append_one(
+    owner_name text, session_id text, at_us bigint, is_asked boolean, new_id text, new_role text,
+    new_tokens bigint, said_us bigint, new_body bytea, new_words text,
+    OUT start bigint, OUT now_us bigint
+) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    at record;
+    s record;
+    said bigint;
+BEGIN
+    SELECT d.tree, d.number, pg_advisory_xact_lock(hashtextextended('sapwood tree {s}', d.tree))
+        INTO at FROM {s}.owner o JOIN {s}.directory d ON d.owner = o.number
+        WHERE o.name = owner_name AND d.id = session_id;
+    IF NOT FOUND THEN RETURN; END IF;
+    -- Read now that nobody else can change it; a clear may have moved it to another tree.
+    SELECT x.owner, x.home, x.fork, x.tip, x.closed, m.home AS tip_home,
+            m.path_tokens AS running, x.context IS NULL AND x.overlays = 0 AS is_to_sum, EXISTS (
+            SELECT 1 FROM {s}.message f WHERE f.tree = at.tree AND f.pos = x.tip + 1) AS is_followed
+        INTO s FROM {s}.session x LEFT JOIN LATERAL (
+            -- By itself, so that it is looked up by its position: in a join, a plan that is made
+            -- while the table is small looks through the tree, and goes on to do so.
+            SELECT m.home, m.path_tokens FROM {s}.message m
+            WHERE m.tree = at.tree AND m.pos = x.tip OFFSET 0
+        ) m ON true
+        WHERE x.tree = at.tree AND x.number = at.number;
+    IF NOT FOUND OR s.closed OR (is_asked AND EXISTS (
+        SELECT 1 FROM {s}.seen(at.tree, at.number, s.home, s.fork, ARRAY[new_id])
+    )) OR s.tip & 16777215 = 16777215 THEN RETURN; END IF;
+    now_us := coalesce(at_us, {s}.now_us());
+    IF s.tip_home IS DISTINCT FROM s.home OR s.is_followed OR s.is_to_sum THEN
+        start := {s}.write_after(at.tree, at.number, s.tip, now_us, ARRAY[new_id],
+            ARRAY[new_role], ARRAY[new_tokens], ARRAY[said_us], ARRAY[new_body], ARRAY[new_words]);
+        RETURN;
+    END IF;
+    start := s.tip + 1;
+    said := coalesce(said_us, now_us);
+    WITH told AS (
+        INSERT INTO {s}.change (owner, session, tree, kind, first, last, at)
+        VALUES (s.owner, at.number, at.tree, 1, start, start, now_us)
+    ), moved AS (
+        UPDATE {s}.session x SET tip = start, context = x.context + new_tokens,
+            messages = x.messages + 1, active_at = said, active_s = said / 1000000,
+            updated_at = now_us
+        WHERE x.tree = at.tree AND x.number = at.number
+    )
+    INSERT INTO {s}.message
+        (tree, pos, home, tokens, path_tokens, created_at, id, role, body, words)
+    VALUES (at.tree, start, s.home, new_tokens, s.running + new_tokens, said, new_id, new_role,
+        new_body, {s}.marked(new_words, s.owner, s.home));
+END $$;
+
+-- The same for several callers, in one transaction: with one statement for all whose tip is their
+-- session's own and followed by nothing, and one by one for the others. All trees are locked first,
+-- in order, so that two such calls never wait for each other. Joins are by index however small
+-- the tables were when the plan was made.
+CREATE OR REPLACE FUNCTION {s}.append_each(
+    owner_names text[], session_ids text[], at_us bigint, are_asked boolean[], ids text[],
+    roles text[], token_counts bigint[], said_us bigint[], bodies bytea[], word_lists text[],
+    OUT nths bigint[], OUT starts bigint[], OUT now_us bigint
+) LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    trees bigint[];
+    numbers bigint[];
+BEGIN
+    SELECT array_agg(d.tree ORDER BY u.n), array_agg(d.number ORDER BY u.n) INTO trees, numbers
+    FROM unnest(owner_names, session_ids) WITH ORDINALITY u(owner_name, session_id, n)
+    LEFT JOIN {s}.owner o ON o.name = u.owner_name
+    LEFT JOIN {s}.directory d ON d.owner = o.number AND d.id = u.session_id;
+    PERFORM pg_advisory_xact_lock(hashtextextended('sapwood tree {s}', t.tree))
+    FROM (SELECT DISTINCT u.tree FROM unnest(trees) u(tree) WHERE u.tree > 0 ORDER BY u.tree) t;
+    now_us := coalesce(at_us, {s}.now_us());
+    WITH one AS (
+        SELECT u.*, x.owner, x.home, x.tip, m.path_tokens AS running,
+            row_number() OVER (PARTITION BY u.tree, u.number, u.id ORDER BY u.n) AS nth_of_id
+        FROM unnest(trees, numbers, are_asked, ids, roles, token_counts, said_us, bodies,
+            word_lists) WITH ORDINALITY
+            u(tree, number, is_asked, id, role, tokens, said, body, words, n)
+        JOIN {s}.session x ON x.tree = u.tree AND x.number = u.number
+        CROSS JOIN LATERAL (
+            SELECT m.home, m.path_tokens FROM {s}.message m
+            WHERE m.tree = u.tree AND m.pos = x.tip OFFSET 0
+        ) m
+        WHERE NOT x.closed AND m.home = x.home AND x.tip & 16777215 < 16777215 - cardinality(ids)
+            AND (x.context IS NOT NULL OR x.overlays > 0) AND (
+            SELECT f.pos FROM {s}.message f WHERE f.tree = u.tree AND f.pos = x.tip + 1
+        ) IS NULL AND NOT (u.is_asked AND (x.fork > 0 OR EXISTS (
+            SELECT 1 FROM {s}.message k WHERE k.tree = u.tree AND k.home = x.home AND k.id = u.id
+        )))
+    ), new AS MATERIALIZED (
+        SELECT one.*, one.tip + row_number() OVER after_tip AS pos,
+            one.running + sum(one.tokens) OVER after_tip AS path_tokens
+        FROM one WHERE one.nth_of_id = 1
+        WINDOW after_tip AS (PARTITION BY one.tree, one.number ORDER BY one.n)
+    ), written AS (
+        INSERT INTO {s}.message
+            (tree, pos, home, tokens, path_tokens, created_at, id, role, body, words)
+        SELECT new.tree, new.pos, new.home, new.tokens, new.path_tokens,
+            coalesce(new.said, now_us), new.id, new.role, new.body,
+            {s}.marked(new.words, new.owner, new.home)
+        FROM new
+    ), told AS (
+        INSERT INTO {s}.change (owner, session, tree, kind, first, last, at)
+        SELECT new.owner, new.number, new.tree, 1, new.pos, new.pos, now_us FROM new ORDER BY new.n
+    ), moved AS (
+        UPDATE {s}.session x SET tip = g.tip, context = x.context + g.tokens,
+            messages = x.messages + g.messages, active_at = g.said, active_s = g.said / 1000000,
+            updated_at = now_us
+        FROM (
+            SELECT new.tree, new.number, max(new.pos) AS tip, count(*) AS messages,
+                sum(new.tokens)::bigint AS tokens,
+                coalesce((array_agg(new.said ORDER BY new.pos DESC))[1], now_us) AS said
+            FROM new GROUP BY new.tree, new.number
+        ) g WHERE x.tree = g.tree AND x.number = g.number
+    )
+    SELECT coalesce(array_agg(new.n), '{}'), coalesce(array_agg(new.pos), '{}')
+        INTO nths, starts FROM new;
+    IF cardinality(nths) < cardinality(ids) THEN
+        FOR n IN 1 .. cardinality(ids) LOOP
+            CONTINUE WHEN n = ANY (nths);
+            nths := nths || n::bigint;
+            starts := starts || (SELECT a.start FROM {s}.append_one(
+                owner_names[n], session_ids[n], now_us, are_asked[n], ids[n], roles[n],
+                token_counts[n], said_us[n], bodies[n], word_lists[n]) a);
+        END LOOP;
+    END IF;
+END $$;
 
 -- The same as `append` with what comes along: fences and the record's version, which have to be
 -- these; documents, deleted where there is no value; and a patch of the record, of which `patched`
@@ -100,7 +467,8 @@ BEGIN
         versions := versions || made;
     END LOOP;
     IF patched IS NULL THEN RETURN; END IF;
-    UPDATE {s}.session x SET version = x.version + 1, closed = coalesce(new_closed, x.closed)
+    UPDATE {s}.session x SET version = x.version + 1, closed = coalesce(new_closed, x.closed),
+        updated_at = now_us
     WHERE x.tree = s.tree AND x.number = s.number;
     PERFORM {s}.tell_record(s.tree, s.number, now_us);
     IF patched = '{}' THEN RETURN; END IF;
@@ -116,4 +484,48 @@ BEGIN
         end_reason = CASE WHEN 'end_reason' = ANY (patched) THEN new_end_reason
             ELSE p.end_reason END
     WHERE p.tree = s.tree AND p.session = s.number;
+END $$;
+
+-- Note that messages were changed: for the feed, for whoever made a summary of them, and in the
+-- sums below them. At an end the running sum is put right in place.
+CREATE OR REPLACE FUNCTION {s}.note_changes(
+    of_tree bigint, of_session bigint, positions bigint[], deltas bigint[], of_kind int,
+    at_us bigint
+) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    s {s}.session%ROWTYPE;
+    place bigint;
+    is_followed boolean;
+BEGIN
+    SELECT * INTO STRICT s FROM {s}.session x WHERE x.tree = of_tree AND x.number = of_session;
+    FOR n IN 1 .. cardinality(positions) LOOP
+        place := positions[n];
+        INSERT INTO {s}.change (owner, session, tree, kind, first, last, at)
+        VALUES (s.owner, of_session, s.tree, of_kind, place, place, at_us);
+        is_followed := EXISTS (
+            SELECT 1 FROM {s}.message m WHERE m.tree = s.tree AND m.pos = place + 1
+        ) OR EXISTS (SELECT 1 FROM {s}.segment g WHERE g.tree = s.tree AND g.parent = place);
+        IF NOT is_followed AND deltas[n] <> 0 THEN
+            UPDATE {s}.message m SET path_tokens = m.path_tokens + deltas[n]
+            WHERE m.tree = s.tree AND m.pos = place;
+        END IF;
+        INSERT INTO {s}.edit AS e VALUES (
+            s.tree, place, CASE WHEN is_followed THEN deltas[n] ELSE 0 END,
+            nextval('{s}.edit_number')
+        ) ON CONFLICT (tree, pos) DO UPDATE
+            SET delta = e.delta + excluded.delta, seq = excluded.seq;
+        CONTINUE WHEN deltas[n] = 0;
+        -- Others that may show it work out their sums when asked, or appended to. What nothing
+        -- follows is only seen by forks that begin there.
+        IF is_followed THEN
+            UPDATE {s}.session x SET context = NULL
+            WHERE x.tree = s.tree AND x.number <> of_session AND x.context IS NOT NULL;
+        ELSE
+            UPDATE {s}.session x SET context = NULL
+            WHERE x.tree = s.tree AND x.fork = place AND x.fork > 0 AND x.number <> of_session
+              AND x.context IS NOT NULL;
+        END IF;
+    END LOOP;
+    UPDATE {s}.session x SET updated_at = at_us
+    WHERE x.tree = s.tree AND x.number = of_session;
 END $$;

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from ....errors import SapwoodError, StoreCorruptError, StoreError
 from ....model import EdgeKind, ForkPoint, NewSession
+from ....rules.codec import MARK_ROLE
 from ...base.refusals import session_exists
 from ..documents import copied
 from ..errors import BehindError
-from ..fold import fold, turn_page
+from ..fold import first_version, fold, turn_page
 from ..log_documents import LogEntry, digest, document_at, entry_of, record_key, value_key
 from ..record import Record, stored_record
 from ..rows import LogRow, first_digest
@@ -30,6 +31,7 @@ from ..work import (
     log_of,
     to_wire,
 )
+from .data import stored_data
 from .documents import values_of
 from .history import PathEnd, covers_of, end_of
 from .leftovers import finish_leftovers
@@ -90,8 +92,10 @@ async def _unborn(logs: AsyncLogs, owner: str, new: NewSession, k: int) -> LogSt
         k=k,
         profile=patched(NO_PROFILE, new),
         parent=edge,
+        version=first_version(k),
         created_us=created,
         active_us=created,
+        updated_us=now,
     )
 
 
@@ -142,6 +146,7 @@ def _standing(born: LogState, view: LogView, new: NewSession, at: PathEnd) -> Lo
         tip_base=base,
         fork=place,
         fork_id=id,
+        fork_data=view.data_at(place),
         homes=[(log, epochs[log]) for log in logs],
         overlays=[it for it in source.overlays if view.on_path(it.last, place)],
     )
@@ -182,7 +187,7 @@ async def _detach(
         await _begin(logs, born)
         spans = [*reversed([*view.spans(place)])]
         async for rows in stream(logs, view, spans, backwards=False, page=COPIED_AT_ONCE):
-            await copying.take(rows)
+            await copying.take([_left(view, row) for row in rows] if view.has_data else rows)
         await copying.cover(source, [it for it in source.overlays if view.on_path(it.last, place)])
         return await copying.end()
     except (BehindError, SapwoodError) as error:
@@ -241,7 +246,7 @@ class _NewLog:
         spots = [
             ErasedPlace(("", 1, depth), n, 0, it.id, told=False)
             for depth, it in enumerate(said, first)
-            if it.body is None
+            if it.body is None and not it.is_mark
         ]
         if spots:
             await self._record(Erase(at_us, spots))
@@ -267,16 +272,22 @@ class _NewLog:
     async def end(self) -> LogState:
         """Write a page, so that the log is read from there."""
         await finish_leftovers(self._logs, replace(self.state, litter=[]))
-        work = WritePage(self._born.active_us)
+        work = WritePage(self._born.active_us, self._born.updated_us)
         state = turn_page(self.state, fold(self.state, work))
         data = encode_state(state)
         await _write(self._logs, state, work, data)
         return replace(state, page_bytes=len(data))
 
 
+def _left(view: LogView, row: LogRow) -> LogRow:
+    return row._replace(data=stored_data(view, row))
+
+
 def _copied(row: LogRow) -> AppendedMessage:
+    if row.is_mark:
+        return AppendedMessage(row.id, MARK_ROLE, 0, row.created_us, None, data=row.data)
     if row.body is None:
-        return AppendedMessage(row.id, None, 0, row.created_us, None, version=0)
+        return AppendedMessage(row.id, None, 0, row.created_us, None, version=0, data=row.data)
     return AppendedMessage(
         row.id,
         row.role,
@@ -285,4 +296,5 @@ def _copied(row: LogRow) -> AppendedMessage:
         row.body,
         version=row.version,
         digest=first_digest(row) if row.version > 1 else row.digest,
+        data=row.data,
     )

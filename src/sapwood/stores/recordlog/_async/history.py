@@ -103,6 +103,7 @@ async def read(logs: AsyncLogs, view: LogView, query: Read) -> History:
         more=window.more,
         bytes=window.bytes,
         snapshot=snapshot_of(view),
+        data_at=view.public_data_at(leaf),
     )
 
 

@@ -10,7 +10,7 @@ from ....rules.tree import Place
 from ..log_documents import LogDocument, lookups_of, record_key
 from ..record import tidied
 from ..state import LogState
-from ..work import Erase, ErasedPlace, log_of, number_of, to_wire
+from ..work import Erase, ErasedPlace, EraseField, log_of, number_of, to_wire
 
 if TYPE_CHECKING:
     from .logs import AsyncLogs, Decision
@@ -29,6 +29,8 @@ async def erase_leftovers(logs: AsyncLogs, state: LogState) -> None:
     """Erase in other logs what was erased through this one, and clear up what is said no more."""
     if state.foreign:
         await _erase_in_others(logs, state)
+    if state.foreign_fields:
+        await _erase_fields_in_others(logs, state)
     if state.litter:
         await _tidy(logs, state)
 
@@ -48,6 +50,30 @@ async def _erase_in(logs: AsyncLogs, state: LogState, log: str, places: Sequence
 
     other, _ = await logs.change_log(state.tree, log, decide)
     await _tidy(logs, other)
+
+
+async def _erase_fields_in_others(logs: AsyncLogs, state: LogState) -> None:
+    by_log: dict[tuple[str, str], list[Place]] = {}
+    for place, field in state.foreign_fields:
+        by_log.setdefault((log_of(place.segment), field), []).append(place)
+    for (log, field), ends in by_log.items():
+        await _erase_field_in(logs, state, log, field, ends)
+
+
+async def _erase_field_in(
+    logs: AsyncLogs, state: LogState, log: str, field: str, ends: Sequence[Place]
+) -> None:
+    async def decide(other: LogState) -> Decision[None]:
+        left = [to_wire(it, log) for it in ends if not _has_erased(other, field, it)]
+        return EraseField(state.active_us, field, left) if left else None, None
+
+    other, _ = await logs.change_log(state.tree, log, decide)
+    await _tidy(logs, other)
+
+
+def _has_erased(state: LogState, field: str, end: Place) -> bool:
+    fields = state.erased_fields.get(number_of(end.segment), {})
+    return fields.get(field, 0) >= end.depth
 
 
 def _spot(state: LogState, place: Place) -> ErasedPlace:

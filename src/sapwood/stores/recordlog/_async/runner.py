@@ -9,6 +9,7 @@ from ....calls import AsyncAnswer
 from ...base._async.runner import AsyncRunner
 from ...base.refusals import store_closed
 from .admin import AsyncLogAdmin
+from .data import AsyncLogData
 from .documents import AsyncLogDocuments
 from .driver import AsyncLogDriver
 from .feed import AsyncLogFeed
@@ -30,6 +31,7 @@ class AsyncLogUnit:
         self.logs = logs
         self.sessions = AsyncLogSessions(logs)
         self.messages = AsyncLogMessages(logs)
+        self.data = AsyncLogData(logs)
         self.overlays = AsyncLogOverlays(logs)
         self.documents = AsyncLogDocuments(logs)
         self.search = AsyncLogSearch(logs)

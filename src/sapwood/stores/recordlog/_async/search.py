@@ -36,7 +36,8 @@ class AsyncLogSearch(AsyncLogSubject):
 
         async def attempt() -> Hits:
             if search.session is None:
-                states = await self._logs.alive(owner)
+                alive = await self._logs.alive(owner)
+                states = [it for it in alive if search.kind in (None, it.profile.kind)]
             else:
                 states = [await self._logs.current(owner, search.session)]
             is_scoped = search.session is not None
@@ -125,6 +126,12 @@ class AsyncLogIndexReads(AsyncLogSubject):
         """Return when a remembered session was made, and how deep its fork point is."""
         state = await self._logs.remembered(owner, session)
         return state.created_us, None if state.fork is None else state.fork.depth
+
+    async def kind(self, owner: str, session: str) -> str | None:
+        """Return the kind of a remembered session; None when it is gone."""
+        with suppress(NotFoundError):
+            return (await self._logs.remembered(owner, session)).profile.kind
+        return None
 
     async def look(
         self, owner: str, wanted: WantedContent, is_remembered: bool

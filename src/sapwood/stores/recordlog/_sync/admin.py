@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ....errors import NotFoundError, StoreCorruptError
 from ....model import ChangedOwners, Health, Problem
-from ....rules.codec import decode_body
+from ....rules.codec import decode_body, decode_json
 from ....store.owners import next_owners
 from ..errors import BehindError
 from ..fold import fold
@@ -191,7 +191,15 @@ class LogAdmin(LogSubject):
 
 def _figures(state: LogState) -> LogState:
     return replace(
-        state, page=0, page_bytes=0, recent={}, recent_usage={}, litter=[], foreign={}, tail=()
+        state,
+        page=0,
+        page_bytes=0,
+        recent={},
+        recent_usage={},
+        litter=[],
+        foreign={},
+        foreign_fields=[],
+        tail=(),
     )
 
 
@@ -199,6 +207,8 @@ def _body_faults(row: LogRow) -> list[Problem]:
     try:
         if row.body is not None:
             decode_body(row.body, row.id)
+        if row.data is not None:
+            decode_json(row.data, f"the data at {row.id!r}")
     except StoreCorruptError as error:
         return [Problem(kind="message", where=row.id, what=str(error))]
     return []

@@ -105,6 +105,7 @@ def read(logs: Logs, view: LogView, query: Read) -> History:
         more=window.more,
         bytes=window.bytes,
         snapshot=snapshot_of(view),
+        data_at=view.public_data_at(leaf),
     )
 
 

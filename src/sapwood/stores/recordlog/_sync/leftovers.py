@@ -12,7 +12,7 @@ from ....rules.tree import Place
 from ..log_documents import LogDocument, lookups_of, record_key
 from ..record import tidied
 from ..state import LogState
-from ..work import Erase, ErasedPlace, log_of, number_of, to_wire
+from ..work import Erase, ErasedPlace, EraseField, log_of, number_of, to_wire
 
 if TYPE_CHECKING:
     from .logs import Decision, Logs
@@ -31,6 +31,8 @@ def erase_leftovers(logs: Logs, state: LogState) -> None:
     """Erase in other logs what was erased through this one, and clear up what is said no more."""
     if state.foreign:
         _erase_in_others(logs, state)
+    if state.foreign_fields:
+        _erase_fields_in_others(logs, state)
     if state.litter:
         _tidy(logs, state)
 
@@ -50,6 +52,30 @@ def _erase_in(logs: Logs, state: LogState, log: str, places: Sequence[Place]) ->
 
     other, _ = logs.change_log(state.tree, log, decide)
     _tidy(logs, other)
+
+
+def _erase_fields_in_others(logs: Logs, state: LogState) -> None:
+    by_log: dict[tuple[str, str], list[Place]] = {}
+    for place, field in state.foreign_fields:
+        by_log.setdefault((log_of(place.segment), field), []).append(place)
+    for (log, field), ends in by_log.items():
+        _erase_field_in(logs, state, log, field, ends)
+
+
+def _erase_field_in(
+    logs: Logs, state: LogState, log: str, field: str, ends: Sequence[Place]
+) -> None:
+    def decide(other: LogState) -> Decision[None]:
+        left = [to_wire(it, log) for it in ends if not _has_erased(other, field, it)]
+        return EraseField(state.active_us, field, left) if left else None, None
+
+    other, _ = logs.change_log(state.tree, log, decide)
+    _tidy(logs, other)
+
+
+def _has_erased(state: LogState, field: str, end: Place) -> bool:
+    fields = state.erased_fields.get(number_of(end.segment), {})
+    return fields.get(field, 0) >= end.depth
 
 
 def _spot(state: LogState, place: Place) -> ErasedPlace:

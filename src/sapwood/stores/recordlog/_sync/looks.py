@@ -38,13 +38,13 @@ def find_homes(logs: Logs, views: Sequence[LogView], message: str) -> list[str]:
         view.own.session
         for view, spots in zip(views, found, strict=True)
         for it in spots.values()
-        if view.is_own(it.place.segment) and not _is_erased(view, it.place)
+        if view.is_own(it.place.segment) and not _is_empty(view, it.place)
     ]
 
 
-def _is_erased(view: LogView, place: Place) -> bool:
+def _is_empty(view: LogView, place: Place) -> bool:
     edited = view.edited(place)
-    return edited is not None and edited.is_erased
+    return view.is_mark(place) or (edited is not None and edited.is_erased)
 
 
 def list_messages(logs: Logs, view: LogView, after: Position | None, limit: int) -> MessagePage:
@@ -107,6 +107,19 @@ def following(view: LogView, place: Place | None) -> list[Place]:
         if span.first <= depth <= span.last and view.before(at) == place:
             found.add(at)
     return sorted(it for it in found if view.sees(it))
+
+
+def after_marks(view: LogView, place: Place | None) -> list[Place]:
+    """Return the positions that follow a position, or marks that do, in order."""
+    found: list[Place] = []
+    left = following(view, place)
+    while left:
+        at = left.pop()
+        if view.is_mark(at):
+            left += following(view, at)
+        else:
+            found.append(at)
+    return sorted(found)
 
 
 def ends(view: LogView) -> list[Place]:

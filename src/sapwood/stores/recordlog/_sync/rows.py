@@ -269,7 +269,7 @@ def _changes(view: LogView, rows: Sequence[LogRow]) -> dict[Place, Edited]:
         edited = view.edited(row.place) if view.has_edits else None
         if edited is not None:
             changes[row.place] = edited
-        elif row.body is None:
+        elif row.body is None and not row.is_mark:
             raise BehindError
     return changes
 

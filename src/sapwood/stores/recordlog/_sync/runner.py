@@ -11,6 +11,7 @@ from ....calls import Answer
 from ...base._sync.runner import Runner
 from ...base.refusals import store_closed
 from .admin import LogAdmin
+from .data import LogData
 from .documents import LogDocuments
 from .driver import LogDriver
 from .feed import LogFeed
@@ -32,6 +33,7 @@ class LogUnit:
         self.logs = logs
         self.sessions = LogSessions(logs)
         self.messages = LogMessages(logs)
+        self.data = LogData(logs)
         self.overlays = LogOverlays(logs)
         self.documents = LogDocuments(logs)
         self.search = LogSearch(logs)

@@ -38,7 +38,8 @@ class LogSearch(LogSubject):
 
         def attempt() -> Hits:
             if search.session is None:
-                states = self._logs.alive(owner)
+                alive = self._logs.alive(owner)
+                states = [it for it in alive if search.kind in (None, it.profile.kind)]
             else:
                 states = [self._logs.current(owner, search.session)]
             is_scoped = search.session is not None
@@ -127,6 +128,12 @@ class LogIndexReads(LogSubject):
         """Return when a remembered session was made, and how deep its fork point is."""
         state = self._logs.remembered(owner, session)
         return state.created_us, None if state.fork is None else state.fork.depth
+
+    def kind(self, owner: str, session: str) -> str | None:
+        """Return the kind of a remembered session; None when it is gone."""
+        with suppress(NotFoundError):
+            return (self._logs.remembered(owner, session)).profile.kind
+        return None
 
     def look(
         self, owner: str, wanted: WantedContent, is_remembered: bool

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from ....errors import NotFoundError, StoreError
 from ....model import (
+    CHAT,
     Fence,
     NewSession,
     Root,
@@ -18,18 +19,20 @@ from ....model import (
     Statistics,
     UpdatedSession,
 )
-from ....rules.append_plan import refuse_stale_tip
+from ....rules.codec import MARK_ROLE
 from ....rules.tree import Span
+from ...base.counting import statistics_of
 from ...base.extras import Extras
 from ...base.refusals import refuse_stale_session
 from ..documents import is_expired
 from ..extras import extra_works, refuse_by_extras, refuse_closed, refuse_lost, versions_of
 from ..log_documents import owner_log
-from ..session_record import page_of, record_of, tip_of
+from ..session_record import page_of, record_of
 from ..state import LogState
 from ..view import LogView
-from ..work import Clear, MoveTip, Retire, WipeLog, combined, to_wire
+from ..work import Append, AppendedMessage, Clear, MoveTip, Retire, WipeLog, combined, to_wire
 from .creation import create
+from .data import data_rows, refuse_other_tip, stored_data, versions_in
 from .feed import FEED
 from .history import context_at
 from .logs import Decision, LogSubject, again
@@ -55,7 +58,8 @@ class LogSessions(LogSubject):
 
     def _record_in(self, view: LogView) -> SessionRecord:
         own = view.own
-        return record_of(own, context_at(self._logs, view, own.tip, own.tip_base))
+        context = context_at(self._logs, view, own.tip, own.tip_base)
+        return record_of(own, context, view.public_data_at(own.tip))
 
     def update(
         self, owner: str, session: str, expected_tip: str | Root | None, extras: Extras
@@ -63,9 +67,9 @@ class LogSessions(LogSubject):
         """Change a session's record, and some of its documents."""
 
         def decide(state: LogState) -> Decision[None]:
-            refuse_by_extras(state, expected_tip, extras)
-            now = self._logs.now() if extras.documents else 0
-            return combined(extra_works(state, extras, now)), None
+            refuse_by_extras(state, extras)
+            refuse_other_tip(self._logs, state, expected_tip)
+            return combined(extra_works(state, extras, self._logs.now())), None
 
         state, _ = self._logs.change(owner, session, decide)
         documents = versions_of(state, extras.documents)
@@ -84,12 +88,12 @@ class LogSessions(LogSubject):
         def decide(state: LogState) -> Decision[None]:
             refuse_lost(state, fences)
             refuse_closed(state)
-            if expected_tip is not None:
-                refuse_stale_tip(tip_of(state), expected_tip)
+            refuse_other_tip(self._logs, state, expected_tip)
+            now = self._logs.now()
             if not isinstance(message, str):
-                return MoveTip(None, None, 0), None
+                return MoveTip(None, None, 0, now), None
             row = get_row(self._logs, self._logs.view(state), message)
-            return MoveTip(to_wire(row.place, state.log), message, row.base), None
+            return MoveTip(to_wire(row.place, state.log), message, row.base, now), None
 
         state, _ = self._logs.change(owner, session, decide)
         return self._record(state)
@@ -117,17 +121,31 @@ class LogSessions(LogSubject):
             sweep(self._logs, state)
             end_entry(self._logs, before)
 
-    def clear(self, owner: str, session: str) -> SessionRecord:
-        """Retire a session's messages and go on."""
+    def clear(self, owner: str, session: str, mark: str | None) -> SessionRecord:
+        """Retire a session's messages and go on; with a mark, its data is kept."""
 
         def decide(state: LogState) -> Decision[None]:
-            return Clear(self._logs.now(), state.version), None
+            now = self._logs.now()
+            kept = None if mark is None else self._kept(state, mark, now)
+            return kept or Clear(now, state.version), None
 
         state, _ = self._logs.change(owner, session, decide)
         cleared = self._record(state)  # before others' changes are seen
         with suppress(StoreError):
             sweep(self._logs, state)
         return cleared
+
+    def _kept(self, state: LogState, mark: str, now: int) -> Append | None:
+        """Return the mark that a clear begins with; None when there is no data."""
+        view = self._logs.view(state)
+        at = view.data_at(state.tip)
+        if at is None:
+            return None
+        [row] = data_rows(self._logs, view, [at])
+        data = stored_data(view, row)
+        said = AppendedMessage(mark, MARK_ROLE, 0, now, None, data=data)
+        number, version = len(state.segments) + 1, state.version
+        return Append(now, number, 1, True, None, 0, [said], clears=True, version=version)
 
     def erase_owner(self, owner: str) -> None:
         while states := self._logs.alive(owner):
@@ -159,9 +177,10 @@ class LogSessions(LogSubject):
         states = [view.own for view in views]
         now = self._logs.now()
         shelves = [*shelf_states(self._logs, owner), *states]
-        return Statistics(
-            sessions=len(states),
-            messages=sum(state.messages for state in states) + _left_behind(views),
+        chats = [it for it in states if it.profile.kind == CHAT]
+        return statistics_of(
+            [(it.profile.kind, it.profile.state, 1) for it in states],
+            messages=sum(state.messages for state in chats) + _left_behind(views),
             overlays=len({laid.stamp for state in states for laid in state.overlays}),
             documents=sum(
                 not is_expired(kept, now) for it in shelves for kept in it.documents.values()
@@ -179,6 +198,10 @@ def _left_behind(views: Sequence[LogView]) -> int:
             if is_gone and (known is None or known[0].last < span.last):
                 deepest[span.segment] = span, view
     return sum(
-        span.last - span.first + 1 - sum(it.is_erased for _, it in view.edits_in(span))
+        span.last
+        - span.first
+        + 1
+        - sum(it.is_erased for _, it in view.edits_in(span))
+        - sum(view.is_mark(it) for it in versions_in(view, span))
         for span, view in deepest.values()
     )

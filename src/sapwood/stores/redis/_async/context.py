@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ....calls import AsyncAnswer
 from ....errors import ReadOnlyError, StoreBusyError, StoreUnavailableError
-from ....model import Message, SessionRecord
-from ....rules.codec import decode_body, digest
+from ....model import NewSession, SessionRecord
+from ....rules.system import key_digest
 from ...base.bounded_dict import BoundedDict
 from ...base.queues import AsyncCallerQueues
 from ...base.refusals import no_session, session_exists
-from ..rows import SEP, OverlayRange, RedisKeys, RedisSessionRow, message_of, name_of, split_entry
+from ..look import Look, TreeState, look_of
+from ..rows import SEP, OverlayRange, RedisKeys, RedisSessionRow
 from .client import AsyncRedisClient, RedisCommand, ScriptCall
 
 MARKED_US = 60_000_000
@@ -22,89 +23,6 @@ MOST_REMEMBERED = 100_000
 CLAIM_US = 3_000_000
 """How long a session may take to be created after its name was claimed."""
 CLAIM_PAUSE_S = 0.02
-
-
-class PlacedMessage(NamedTuple):
-    """Where a message stands, and what is stored there."""
-
-    segment: int
-    depth: int
-    above: int
-    """The depth that its segment's first message follows."""
-    home: str
-    session: str | None
-    """The home's session; None when it is gone."""
-    entry: bytes
-    parent: str
-    """The id of the message before it; empty at the root."""
-    edit: bytes | None
-    """What is kept of its latest edit: the tree's version, the change of tokens, the digest.
-
-    Of one that was not edited, 0, 0 and the digest, if that was given or it is a copy.
-    """
-
-    def message(self) -> Message | None:
-        """Return the message; None when it was deleted."""
-        return message_of(self.entry, str(self.segment), self.depth, self.session)
-
-    def first_digest(self) -> bytes | None:
-        """Return the digest of the message as it was first appended; None when it was deleted."""
-        head, body = split_entry(self.entry)
-        if not body:
-            return None
-        if self.edit is not None:
-            return bytes.fromhex(self.edit.split(b" ")[2].decode())
-        return digest(head.role, decode_body(body, head.id))
-
-
-class Look(NamedTuple):
-    """A session as it was looked at, the state of its tree then, and where messages stand."""
-
-    tree: str
-    version: int
-    appends: int
-    homes: int
-    is_edited: bool
-    now: int
-    row: RedisSessionRow
-    sessions: Mapping[str, str]
-    """All sessions of the tree by their homes, where these were asked for."""
-    places: Sequence[PlacedMessage | None]
-
-
-class TreeState(NamedTuple):
-    """The state of a tree, where nothing else was looked at."""
-
-    tree: str
-    version: int
-    appends: int
-
-
-def look_of(tree: str, session: str, answer: Sequence[Any]) -> Look:
-    """Make a look of what the script answered."""
-    _, state, now, fields, names, places = answer
-    return Look(
-        tree=tree,
-        version=int(state[0]),
-        appends=int(state[1]),
-        homes=int(state[3]),
-        is_edited=state[4] is not None,
-        now=int(now),
-        row=RedisSessionRow(session, _pairs(fields)),
-        sessions={home.decode(): id.decode() for home, id in _pairs(names).items()},
-        places=[None if it is None else _placed(it) for it in places],
-    )
-
-
-def _placed(found: Sequence[Any]) -> PlacedMessage:
-    segment, depth, above, home, session, entry, parent, edit = found
-    return PlacedMessage(
-        segment, depth, above, home.decode(), name_of(session), entry, parent.decode(), edit
-    )
-
-
-def _pairs(flat: Sequence[bytes]) -> dict[bytes, bytes]:
-    return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
 class MovedError(Exception):
@@ -276,6 +194,14 @@ def _refuse(answer: bytes, where: str) -> None:
         raise MovedError(where)
 
 
+class NameClaim(NamedTuple):
+    """A name that was claimed for a session: what stands under it, when, and its first version."""
+
+    entry: bytes
+    now: int
+    version: int
+
+
 class AsyncSessionDirectory:
     """Finds sessions, and claims names for new ones."""
 
@@ -364,20 +290,20 @@ class AsyncSessionDirectory:
         )
         return look_of(tree, session, answer)
 
-    async def claim(
-        self, owner: str, session: str, tree: str, created_us: int | None
-    ) -> tuple[bytes, int]:
-        """Claim a name for a session that will be in a tree; return the claim and the time."""
+    async def claim(self, owner: str, new: NewSession, tree: str) -> NameClaim:
+        """Claim a name for a session that will be in a tree."""
         # The owner is listed before it has anything, so that it is listed once it has.
         await self._client.run("SADD", self._keys.owners, owner)
-        key, token = self._keys.owner(owner), self._new_id()
-        stands, created = b"", "" if created_us is None else created_us
+        key, token, session = self._keys.owner(owner), self._new_id(), new.id
+        stands, created = b"", "" if new.created_us is None else new.created_us
+        digest = key_digest(new.system.key).hex()
+        rest = (CLAIM_US, created, self.time(), token, digest)
         for _ in range(3 * int(CLAIM_US / 1_000_000 / CLAIM_PAUSE_S)):
             answer = await self._client.run_script(
-                "claim_name", [key], session, tree, stands, CLAIM_US, created, self.time(), token
+                "claim_name", [key], session, tree, stands, *rest
             )
             if answer[0] == b"ok":
-                return answer[1], int(answer[2])
+                return NameClaim(answer[1], int(answer[2]), await self._first_version())
             if answer[0] == b"taken":
                 stands = answer[1]
             else:
@@ -387,6 +313,10 @@ class AsyncSessionDirectory:
                 if await self._client.run("EXISTS", self._keys.tree(other, f"s:{session}")):
                     raise session_exists(session)
         raise StoreBusyError(f"session {session!r} is being created by somebody: try again")
+
+    async def _first_version(self) -> int:
+        """Return the version of a new session, above that of all that were deleted before now."""
+        return int(await self._client.run("ZSCORE", self._keys.floor, "version") or 0) + 1
 
     async def release(self, owner: str, session: str, entry: bytes) -> None:
         """Take a name out of the directory, if it stands there as given."""

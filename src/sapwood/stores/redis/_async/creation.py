@@ -10,7 +10,9 @@ from msgspec.structs import replace
 
 from ....model import ForkPoint, NewSession, Root
 from ....rules.codec import encode_json
+from ....rules.system import encode_system
 from ...base.refusals import no_message
+from ..look import Look
 from ..rows import (
     RedisProfile,
     RedisSessionRow,
@@ -21,10 +23,10 @@ from ..rows import (
     stored_fields,
 )
 from .client import RedisCommand
-from .context import AsyncRedisContext, Look, MovedError, flat_pairs
+from .context import AsyncRedisContext, MovedError, NameClaim, flat_pairs
 from .deletion import delete_session
 
-_EMPTY = {"tip": "", "ti": "", "raw": 0, "c": 0, "m": 0, "ver": 1, "fk": "", "inh": "", "ov": 0}
+_EMPTY = {"tip": "", "ti": "", "raw": 0, "c": 0, "m": 0, "fk": "", "inh": "", "ov": 0}
 
 
 class RedisForkPoint(NamedTuple):
@@ -41,15 +43,15 @@ async def create_empty(context: AsyncRedisContext, owner: str, new: NewSession) 
     """Create a session without messages, in a tree of its own; return its row."""
     tree = context.new_id()
     fields = await fields_of(context, new, None)
-    claim, clock = await context.directory.claim(owner, new.id, tree, new.created_us)
+    claim = await context.directory.claim(owner, new, tree)
     fields = with_numbers(claim, fields, 1)
-    now = clock if context.clock is None else context.clock()
+    now = claim.now if context.clock is None else context.clock()
     commands = [
-        begin_tree(context, tree, owner, clock),
+        begin_tree(context, tree, owner, claim.now),
         *add_session(context, tree, new.id, fields, now),
     ]
-    await make(context, tree, claim, commands)
-    return await note_creation(context, owner, new.id, claim, fields)
+    await make(context, tree, claim.entry, commands)
+    return await note_creation(context, owner, new.id, claim.entry, fields)
 
 
 async def create_fork(
@@ -74,11 +76,11 @@ async def create_fork(
             "ov": len(overlays),
         }
     documents = await documents_of(context, look)
-    claim, clock = await context.directory.claim(owner, new.id, look.tree, new.created_us)
+    claim = await context.directory.claim(owner, new, look.tree)
     fields = with_numbers(claim, fields, look.homes + 1)
     number, key = fields["n"], context.key
     # A session of this name may have been in a younger tree: its documents' versions are used up.
-    version = max(look.version, clock) + 1
+    version = max(look.version, claim.now) + 1
     commands: list[RedisCommand] = [
         ("HSET", key(look.tree, "t"), "h", look.homes + 1, "v", version - 1),
         *add_session(context, look.tree, new.id, fields, look.now),
@@ -87,11 +89,11 @@ async def create_fork(
         *put_documents(context, look.tree, number, documents, version),
     ]
     try:
-        await make(context, look.tree, claim, commands, str(look.version))
+        await make(context, look.tree, claim.entry, commands, str(look.version))
     except MovedError:
-        await context.directory.release(owner, new.id, claim)
+        await context.directory.release(owner, new.id, claim.entry)
         raise
-    return await note_creation(context, owner, new.id, claim, fields)
+    return await note_creation(context, owner, new.id, claim.entry, fields)
 
 
 async def find_fork_point(
@@ -140,6 +142,7 @@ async def fields_of(
         kind, parent = new.parent.kind.value, new.parent.session
     profile = RedisProfile(
         title=new.title,
+        kind=base.kind if new.kind is UNSET else new.kind,
         state=new.state,
         tags=base.tags if new.tags is UNSET else list(new.tags),
         budget=base.budget if new.budget is UNSET else new.budget,
@@ -156,15 +159,18 @@ async def fields_of(
         **_EMPTY,
         "p": encode_row(profile),
         "attributes": attributes,
+        "sys": encode_system(new.system),
         "cr": created,
         "act": created,
+        "up": now,
         "x": "" if context.ttl_us is None else now + context.ttl_us,
     }
 
 
-def with_numbers(claim: bytes, fields: dict[str, Any], home: int) -> dict[str, Any]:
+def with_numbers(claim: NameClaim, fields: dict[str, Any], home: int) -> dict[str, Any]:
     """Add the numbers that a session gets with its claim."""
-    return {**fields, "h": home, "n": claim.split(b" ")[1].decode()}
+    number = claim.entry.split(b" ")[1].decode()
+    return {**fields, "h": home, "n": number, "ver": claim.version}
 
 
 def begin_tree(context: AsyncRedisContext, tree: str, owner: str, version: int) -> RedisCommand:

@@ -6,9 +6,10 @@ from typing import Any
 
 from ....errors import StoreBusyError
 from ...base.refusals import refuse_stale_session
+from ..look import Look, look_of
 from ..rows import RedisSessionRow, document_of, range_of
 from .client import RedisCommand
-from .context import AsyncRedisContext, Look, MovedError, look_of
+from .context import AsyncRedisContext, MovedError
 from .maintenance import clean_up_tree, finish_deletions_of
 
 PINS = "pins"
@@ -39,6 +40,8 @@ async def delete_session(
             # Somebody deleted it, and created another under its name.
             raise MovedError
     refuse_stale_session(session, look.row.version, expected_version)
+    # Before it is gone: whoever has its name after that begins above it.
+    await context.client.run_script("raise_floor", [context.keys.floor], look.row.version)
     number, now = look.row.number, await context.now()
     parts = (f"s:{session}", f"k:{number}", f"ks:{number}", f"u:{number}")
     gone = [context.key(look.tree, it) for it in parts]
@@ -59,6 +62,7 @@ async def clear_session(context: AsyncRedisContext, owner: str, session: str) ->
         **{"tip": "", "ti": "", "raw": 0, "c": 0, "m": 0, "fk": "", "inh": "", "ov": 0},
         "h": home,
         "ver": look.row.version + 1,
+        "up": look.now,
     }
     key = context.key(look.tree, f"k:{look.row.number}")
     stored: dict[bytes, bytes] = await context.client.run("HGETALL", key)

@@ -55,12 +55,20 @@ class LoadedTree(NamedTuple):
         """Whether a session sees a position."""
         return self.segments[place.segment].home == row.home or self.is_on_path(place, row.fork)
 
-    def reported_session(self, place: Place) -> RedisSessionRow | None:
-        """Return the session of a message; when it is gone, the oldest that stands on it."""
+    def has_kind(self, kind: str) -> bool:
+        """Whether it has a session of a kind."""
+        return any(row.profile.kind == kind for row in self.rows.values())
+
+    def reported_session(self, place: Place, kind: str | None) -> RedisSessionRow | None:
+        """Return the session of a message; when it is gone, the oldest that stands on it.
+
+        None when there is none of the kind that is asked for.
+        """
         home = self.rows.get(self.segments[place.segment].home)
         if home is not None:
-            return home
-        heirs = [row for row in self.rows.values() if self.is_on_path(place, row.fork)]
+            return home if kind in (None, home.profile.kind) else None
+        told = [row for row in self.rows.values() if kind in (None, row.profile.kind)]
+        heirs = [row for row in told if self.is_on_path(place, row.fork)]
         return min(heirs, key=lambda row: int(row.number), default=None)
 
 

@@ -26,12 +26,13 @@ from ...base.append_request import Request
 from ...base.extras import Extras
 from ...base.refusals import delete_inherited, edit_inherited, no_message, no_position
 from ..history import history_of, read_arguments
+from ..look import Look, PlacedMessage
 from ..rows import EntryHead, message_of, name_of, split_entry, take_messages
 from ..scripts import place_words
 from .appends import append_planned
 from .client import RedisCommand, ScriptCall
-from .context import AsyncRedisContext, AsyncRedisWork, Look, PlacedMessage
-from .extras import refuse_by_extras, refuse_closed, refuse_lost, write_extras
+from .context import AsyncRedisContext, AsyncRedisWork
+from .extras import index_key, refuse_by_extras, refuse_closed, refuse_lost, write_extras
 from .list_reads import AsyncListReads
 
 _DEEPEST = 9_999_999_999
@@ -71,8 +72,10 @@ class AsyncRedisMessages(AsyncRedisWork):
         commands = self._replace(look, place, head, entry, digest.hex())
         at = f"U {place.segment} {place.depth} {look.now} "
         commands.append(("RPUSH", context.key(look.tree, "f"), at))
+        commands.append(context.change(look, {"up": look.now}))
         if new.tokens != head.tokens:
             commands += context.forget_context_sums(look)
+        await index_key(context, owner, look, extras.patch)
         writes = write_extras(context, look, extras, documents)
         commands += writes.commands
         is_guarded = expected_tip is not None
@@ -101,6 +104,7 @@ class AsyncRedisMessages(AsyncRedisWork):
             commands.append(("RPUSH", context.key(look.tree, "f"), at))
         own = sum(place.home == look.row.home for place in places.values())
         commands.append(("HINCRBY", context.key(look.tree, f"s:{session}"), "m", -own))
+        commands.append(context.change(look, {"up": look.now}))
         commands += context.forget_context_sums(look)
         key = context.keys.tree(look.tree)
         numbers = [n for place in places.values() for n in (place.segment, place.depth)]

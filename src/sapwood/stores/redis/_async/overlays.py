@@ -17,6 +17,7 @@ from ...base.refusals import (
     overlay_exists,
     range_order,
 )
+from ..look import Look, PlacedMessage
 from ..rows import (
     OverlayDetails,
     OverlayRange,
@@ -26,7 +27,7 @@ from ..rows import (
     read_snapshot,
 )
 from ..scripts import place_words
-from .context import AsyncRedisWork, Look, MovedError, PlacedMessage
+from .context import AsyncRedisWork, MovedError
 from .deletion import release_overlays
 from .extras import refuse_lost_or_closed
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 from ....calls import AsyncAnswer
 from ....errors import StoreBusyError, StoreCorruptError
 from ....model import Appended
+from ...base._async.no_data import AsyncNoData
 from ...base._async.runner import AsyncRunner
 from ...base.append_request import Request
 from ...base.appends import AsyncAppends
@@ -42,6 +43,7 @@ class AsyncRedisUnit:
     def __init__(self, context: AsyncRedisContext) -> None:
         self.sessions = AsyncRedisSessions(context)
         self.messages = AsyncRedisMessages(context)
+        self.data = AsyncNoData()
         self.overlays = AsyncRedisOverlays(context)
         self.documents = AsyncRedisDocuments(context)
         self.usage = AsyncRedisUsage(context)

@@ -22,7 +22,7 @@ class AsyncRedisSearch(AsyncRedisWork):
     async def search(self, owner: str, search: Search, query: Query) -> Hits:
         """Find what matches, the best first; of equals, the newest."""
         block = HitBlock("redis", owner, search, query)
-        async for tree, said in self._said(owner, search.session):
+        async for tree, said in self._said(owner, search):
             profile = said.session.profile
             folded = matching_text(query, said, profile.title, profile.tags)
             if folded is not None:
@@ -30,29 +30,31 @@ class AsyncRedisSearch(AsyncRedisWork):
         return block.hits()
 
     async def _said(
-        self, owner: str, session: str | None
+        self, owner: str, search: Search
     ) -> AsyncIterator[tuple[str, Said[RedisSessionRow]]]:
-        only, trees = None, list[str]()
-        if session is None:
+        only, trees, kind = None, list[str](), search.kind
+        if search.session is None:
             trees = await trees_of(self._context, owner)
         else:
-            look = await self._context.directory.look(owner, session)
-            only, trees = look.row, [look.tree]
+            look = await self._context.directory.look(owner, search.session)
+            only, trees, kind = look.row, [look.tree], None
         for name in trees:
             tree = await load_tree(self._context, name)
-            async for said in self._messages(tree, only):
+            if kind is not None and not tree.has_kind(kind):
+                continue
+            async for said in self._messages(tree, only, kind):
                 yield name, said
-            async for said in self._summaries(tree, only):
+            async for said in self._summaries(tree, only, kind):
                 yield name, said
 
     async def _messages(
-        self, tree: LoadedTree, only: RedisSessionRow | None
+        self, tree: LoadedTree, only: RedisSessionRow | None, kind: str | None
     ) -> AsyncIterator[Said[RedisSessionRow]]:
         for segment in tree.segments:
             async for place, entry in entries_of(self._context, tree, segment):
                 if entry.endswith(b"\n") or (only and not tree.sees(only, place)):
                     continue
-                session = tree.reported_session(place)
+                session = tree.reported_session(place, kind)
                 if session is None:
                     continue
                 head, body = split_entry(entry)
@@ -72,10 +74,11 @@ class AsyncRedisSearch(AsyncRedisWork):
                 )
 
     async def _summaries(
-        self, tree: LoadedTree, only: RedisSessionRow | None
+        self, tree: LoadedTree, only: RedisSessionRow | None, kind: str | None
     ) -> AsyncIterator[Said[RedisSessionRow]]:
         shown: dict[bytes, RedisSessionRow] = {}
-        for row in sorted(tree.rows.values(), key=lambda row: int(row.number)):
+        told = [row for row in tree.rows.values() if kind in (None, row.profile.kind)]
+        for row in sorted(told, key=lambda row: int(row.number)):
             if only is None or row.id == only.id:
                 for number in tree.in_force[row.home]:
                     shown.setdefault(number, row)

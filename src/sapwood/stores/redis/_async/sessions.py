@@ -20,10 +20,11 @@ from ....model import (
 from ....rules.append_plan import refuse_stale_tip
 from ...base.extras import Extras
 from ...base.refusals import no_message, no_session, session_exists
+from ..look import Look
 from ..rows import OverlayRange, RedisSessionRow, range_of, split_entry
 from . import deletion, listing
 from .client import RedisCommand
-from .context import AsyncRedisContext, AsyncRedisWork, Look, MovedError
+from .context import AsyncRedisContext, AsyncRedisWork, MovedError
 from .creation import (
     RedisForkPoint,
     add_session,
@@ -39,7 +40,7 @@ from .creation import (
     put_documents,
     with_numbers,
 )
-from .extras import refuse_by_extras, refuse_lost_or_closed, write_extras
+from .extras import index_key, refuse_by_extras, refuse_lost_or_closed, write_extras
 
 ENTRIES_AT_ONCE = 200
 BYTES_AT_ONCE = 4 * 1024 * 1024
@@ -105,6 +106,7 @@ class AsyncRedisSessions(AsyncRedisWork):
         context = self._context
         look = await context.directory.look(owner, session)
         stored = await refuse_by_extras(context, look, expected_tip, extras)
+        await index_key(context, owner, look, extras.patch)
         writes = write_extras(context, look, extras, stored)
         is_guarded = expected_tip is not None
         await context.apply(owner, look, writes.commands, after_appends=True, at_tip=is_guarded)
@@ -125,7 +127,7 @@ class AsyncRedisSessions(AsyncRedisWork):
         await refuse_lost_or_closed(context, look, fences)
         if expected_tip is not None:
             refuse_stale_tip(look.row.tip_id, expected_tip)
-        changes = self._moved(look, session, ids) | {"ver": look.row.version + 1}
+        changes = self._moved(look, session, ids) | {"ver": look.row.version + 1, "up": look.now}
         told = context.tell(look.tree, session, look.row.version + 1, look.now)
         is_guarded, commands = expected_tip is not None, [context.change(look, changes), told]
         await context.apply(owner, look, commands, after_appends=True, at_tip=is_guarded)
@@ -158,7 +160,7 @@ class AsyncRedisSessions(AsyncRedisWork):
             self._context, owner, session, expected_version=expected_version
         )
 
-    async def clear(self, owner: str, session: str) -> SessionRecord:
+    async def clear(self, owner: str, session: str, mark: str | None) -> SessionRecord:
         """Retire a session's messages and go on under a new number."""
         row = await deletion.clear_session(self._context, owner, session)
         return await self._context.record(owner, row)
@@ -192,7 +194,8 @@ async def create_detached_fork(
     if again.version != look.version:
         await context.client.run_script("drop_tree", [context.keys.tree(tree)])
         raise MovedError
-    claim, clock = await context.directory.claim(owner, new.id, tree, new.created_us)
+    claim = await context.directory.claim(owner, new, tree)
+    clock = claim.now
     fields = with_numbers(claim, fields | copy.standing(len(overlays)), COPY_HOME)
     commands = [
         ("UNLINK", context.key(tree, COPY_PROGRESS)),
@@ -207,8 +210,8 @@ async def create_detached_fork(
         ),
         *put_documents(context, tree, fields["n"], documents, clock),
     ]
-    await make(context, tree, claim, commands)
-    return await note_creation(context, owner, new.id, claim, fields)
+    await make(context, tree, claim.entry, commands)
+    return await note_creation(context, owner, new.id, claim.entry, fields)
 
 
 class AsyncPathCopy:

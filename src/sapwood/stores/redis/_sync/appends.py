@@ -15,11 +15,13 @@ from ....rules.codec import Packed
 from ...base.append_request import Request
 from ...base.extras import NO_EXTRAS
 from ...base.refusals import changed_since, no_message
+from ..look import Look, PlacedMessage
 from ..rows import SEP, RedisSessionRow, read_snapshot
 from ..scripts import place_words
 from .client import ScriptCall
-from .context import MARKED_US, Look, MovedError, PlacedMessage, RedisContext
+from .context import MARKED_US, MovedError, RedisContext
 from .extras import (
+    index_key,
     present_versions,
     refuse_by_extras,
     refuse_closed,
@@ -91,6 +93,7 @@ def append_planned(context: RedisContext, request: Request) -> Appended:
         refuse_closed(look)
         _refuse_changed(context, look, end, request.expected_snapshot)
         refuse_stale_documents(look, extras, documents)
+        index_key(context, request.owner, look, extras.patch)
         written = _append_rest(context, rest, look, _planned(look, plan.parent, seen))
     # An id that was made for this call can only be known because an earlier try of it landed.
     ours = {it.id for it in plan.batch[: plan.known] if it.is_ours}

@@ -12,7 +12,9 @@ from msgspec.structs import replace
 
 from ....model import ForkPoint, NewSession, Root
 from ....rules.codec import encode_json
+from ....rules.system import encode_system
 from ...base.refusals import no_message
+from ..look import Look
 from ..rows import (
     RedisProfile,
     RedisSessionRow,
@@ -23,10 +25,10 @@ from ..rows import (
     stored_fields,
 )
 from .client import RedisCommand
-from .context import Look, MovedError, RedisContext, flat_pairs
+from .context import MovedError, NameClaim, RedisContext, flat_pairs
 from .deletion import delete_session
 
-_EMPTY = {"tip": "", "ti": "", "raw": 0, "c": 0, "m": 0, "ver": 1, "fk": "", "inh": "", "ov": 0}
+_EMPTY = {"tip": "", "ti": "", "raw": 0, "c": 0, "m": 0, "fk": "", "inh": "", "ov": 0}
 
 
 class RedisForkPoint(NamedTuple):
@@ -43,15 +45,15 @@ def create_empty(context: RedisContext, owner: str, new: NewSession) -> RedisSes
     """Create a session without messages, in a tree of its own; return its row."""
     tree = context.new_id()
     fields = fields_of(context, new, None)
-    claim, clock = context.directory.claim(owner, new.id, tree, new.created_us)
+    claim = context.directory.claim(owner, new, tree)
     fields = with_numbers(claim, fields, 1)
-    now = clock if context.clock is None else context.clock()
+    now = claim.now if context.clock is None else context.clock()
     commands = [
-        begin_tree(context, tree, owner, clock),
+        begin_tree(context, tree, owner, claim.now),
         *add_session(context, tree, new.id, fields, now),
     ]
-    make(context, tree, claim, commands)
-    return note_creation(context, owner, new.id, claim, fields)
+    make(context, tree, claim.entry, commands)
+    return note_creation(context, owner, new.id, claim.entry, fields)
 
 
 def create_fork(
@@ -76,11 +78,11 @@ def create_fork(
             "ov": len(overlays),
         }
     documents = documents_of(context, look)
-    claim, clock = context.directory.claim(owner, new.id, look.tree, new.created_us)
+    claim = context.directory.claim(owner, new, look.tree)
     fields = with_numbers(claim, fields, look.homes + 1)
     number, key = fields["n"], context.key
     # A session of this name may have been in a younger tree: its documents' versions are used up.
-    version = max(look.version, clock) + 1
+    version = max(look.version, claim.now) + 1
     commands: list[RedisCommand] = [
         ("HSET", key(look.tree, "t"), "h", look.homes + 1, "v", version - 1),
         *add_session(context, look.tree, new.id, fields, look.now),
@@ -89,11 +91,11 @@ def create_fork(
         *put_documents(context, look.tree, number, documents, version),
     ]
     try:
-        make(context, look.tree, claim, commands, str(look.version))
+        make(context, look.tree, claim.entry, commands, str(look.version))
     except MovedError:
-        context.directory.release(owner, new.id, claim)
+        context.directory.release(owner, new.id, claim.entry)
         raise
-    return note_creation(context, owner, new.id, claim, fields)
+    return note_creation(context, owner, new.id, claim.entry, fields)
 
 
 def find_fork_point(
@@ -140,6 +142,7 @@ def fields_of(context: RedisContext, new: NewSession, source: Look | None) -> di
         kind, parent = new.parent.kind.value, new.parent.session
     profile = RedisProfile(
         title=new.title,
+        kind=base.kind if new.kind is UNSET else new.kind,
         state=new.state,
         tags=base.tags if new.tags is UNSET else list(new.tags),
         budget=base.budget if new.budget is UNSET else new.budget,
@@ -156,15 +159,18 @@ def fields_of(context: RedisContext, new: NewSession, source: Look | None) -> di
         **_EMPTY,
         "p": encode_row(profile),
         "attributes": attributes,
+        "sys": encode_system(new.system),
         "cr": created,
         "act": created,
+        "up": now,
         "x": "" if context.ttl_us is None else now + context.ttl_us,
     }
 
 
-def with_numbers(claim: bytes, fields: dict[str, Any], home: int) -> dict[str, Any]:
+def with_numbers(claim: NameClaim, fields: dict[str, Any], home: int) -> dict[str, Any]:
     """Add the numbers that a session gets with its claim."""
-    return {**fields, "h": home, "n": claim.split(b" ")[1].decode()}
+    number = claim.entry.split(b" ")[1].decode()
+    return {**fields, "h": home, "n": number, "ver": claim.version}
 
 
 def begin_tree(context: RedisContext, tree: str, owner: str, version: int) -> RedisCommand:

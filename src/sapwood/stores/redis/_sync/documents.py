@@ -13,10 +13,11 @@ from ....model import Document
 from ....rules.key_range import KeyRange
 from ...base.extras import DocumentWrite, Extras
 from ...base.refusals import renewed_until
+from ..look import Look
 from ..rows import document_of, encode_document, is_expired
 from ..scripts import range_words
 from .client import RedisCommand
-from .context import Look, RedisWork
+from .context import RedisWork
 from .deletion import PINS
 from .extras import refuse_by_extras, refuse_stale, write_extras, written_document
 

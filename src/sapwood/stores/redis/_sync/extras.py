@@ -14,8 +14,10 @@ from ....model import Document, Fence, Root, SessionPatch
 from ....rules.append_plan import refuse_stale_tip
 from ....rules.codec import decode_json, encode_json
 from ....rules.merge import merge_json
+from ....rules.system import encode_system, key_digest, merged
 from ...base.extras import DocumentWrite, Extras
 from ...base.refusals import lease_lost, refuse_stale_session, session_closed, stale_document
+from ..look import Look
 from ..rows import (
     RedisSessionRow,
     document_of,
@@ -25,7 +27,7 @@ from ..rows import (
     own_mark,
 )
 from .client import RedisCommand
-from .context import Look, RedisContext, flat_pairs
+from .context import RedisContext, flat_pairs
 from .deletion import PINS
 
 
@@ -127,7 +129,8 @@ def write_extras(
         if new.key == PINS:
             changes["c"] = ""
     if extras.patch is not None:
-        changes |= {**patched_fields(look.row, extras.patch), "ver": look.row.version + 1}
+        counted = {"ver": look.row.version + 1, "up": look.now}
+        changes |= patched_fields(look.row, extras.patch) | counted
         commands.append(context.tell(look.tree, look.row.id, look.row.version + 1, look.now))
     if changes:
         commands.append(context.change(look, changes))
@@ -161,6 +164,10 @@ def patched_fields(row: RedisSessionRow, patch: SessionPatch) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if "closed" in given:
         changes["cl"] = _flag(given.pop("closed"))
+    if "active_us" in given:
+        changes["act"] = given.pop("active_us")
+    if "system" in given:
+        changes["sys"] = encode_system(merged(row.system, given.pop("system")))
     if "merge" in given:
         held = decode_json(row.attributes, f"session {row.id!r}")
         given["attributes"] = merge_json(held, given.pop("merge"))
@@ -173,6 +180,21 @@ def patched_fields(row: RedisSessionRow, patch: SessionPatch) -> dict[str, Any]:
     return changes
 
 
+def index_key(context: RedisContext, owner: str, look: Look, patch: SessionPatch | None) -> None:
+    """Let a session be found by the key that it is about to have.
+
+    It is found by its earlier ones, too, as long as its name stands: what it says itself decides.
+    So nothing has to happen after the key is there, where somebody else may come between.
+    """
+    if patch is None or patch.system is UNSET or not patch.system.key:
+        return
+    key, row = patch.system.key, look.row
+    if row.system.key != key:
+        member = f"{int(row.number):016d}{row.id}"
+        args = (row.id, member, key_digest(key).hex())
+        context.client.run_script("index_key", [context.keys.owner(owner)], *args)
+
+
 def _given(patch: SessionPatch) -> dict[str, Any]:
     return {name: value for name, value in asdict(patch).items() if value is not UNSET}
 
@@ -183,7 +205,8 @@ def _flag(value: bool) -> str:
 
 def is_without_look(extras: Extras) -> bool:
     """Whether a script can decide by itself: it cannot merge JSON."""
-    return extras.patch is None or extras.patch.merge is UNSET
+    patch = extras.patch
+    return patch is None or (patch.merge is UNSET and patch.system is UNSET)
 
 
 def words_along(extras: Extras, row: RedisSessionRow | None) -> list[Any]:
@@ -215,6 +238,8 @@ def _unread(patch: SessionPatch) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if "closed" in given:
         changes["cl"] = _flag(given.pop("closed"))
+    if "active_us" in given:
+        changes["act"] = given.pop("active_us")
     if "attributes" in given:
         changes["attributes"] = encode_json(given.pop("attributes"), "attributes")
     inside = {name: encode_row(it) if it not in (None, []) else "" for name, it in given.items()}

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ....errors import NotFoundError
 from ....model import SessionPage, SessionQuery, SessionRecord, Statistics
+from ....rules.system import key_digest
+from ...base.counting import statistics_of
 from ...base.listing import is_listed, read_cursor
 from ..rows import RedisSessionRow, document_of, is_expired
 from .client import ScriptCall
@@ -31,6 +33,8 @@ def list_page(context: RedisContext, owner: str, query: SessionQuery) -> Session
     """Return a page, with the cursor after its last session."""
     after = read_cursor(query, _CURSOR)
     start = None if after is None else ListedSession(int(after[2]), int(after[3]), "")
+    if query.key:
+        return _page_by_key(context, owner, query, start)
     if query.order == "active":
         publish_all(context, owner)
     found: list[tuple[ListedSession, SessionRecord]] = []
@@ -40,28 +44,73 @@ def list_page(context: RedisContext, owner: str, query: SessionQuery) -> Session
             break
         start = chunk[-1]
         for listed, row in _rows(context, owner, chunk):
-            profile = row.profile
-            if is_listed(
-                query,
-                title=profile.title,
-                state=profile.state,
-                tags=profile.tags,
-                parent=profile.parent,
-                created_us=int(row["cr"]),
-                active_us=int(row["act"]),
-            ):
-                try:
-                    found.append((listed, context.record(owner, row)))
-                except NotFoundError:
-                    continue  # it was deleted while its context was worked out
-                if len(found) > query.limit:
-                    break
-    page = found[: query.limit]
-    cursor = None
+            record = _listed_record(context, owner, query, row)
+            if record is not None:
+                found.append((listed, record))
+            if len(found) > query.limit:
+                break
+    return _page_of(query, found)
+
+
+def _listed_record(
+    context: RedisContext, owner: str, query: SessionQuery, row: RedisSessionRow
+) -> SessionRecord | None:
+    """Return a session's record, if a query asks for it."""
+    profile = row.profile
+    is_asked = is_listed(
+        query,
+        title=profile.title,
+        kind=profile.kind,
+        state=profile.state,
+        tags=profile.tags,
+        key=row.system.key,
+        parent=profile.parent,
+        created_us=int(row["cr"]),
+        active_us=int(row["act"]),
+    )
+    if not is_asked:
+        return None
+    try:
+        return context.record(owner, row)
+    except NotFoundError:
+        return None  # it was deleted while its context was worked out
+
+
+def _page_of(
+    query: SessionQuery, found: Sequence[tuple[ListedSession, SessionRecord]]
+) -> SessionPage:
+    page, cursor = found[: query.limit], None
     if len(found) > query.limit:
         last = page[-1][0]
         cursor = f"{query.order}.{last.second}.{last.number}"
     return SessionPage(sessions=[record for _, record in page], cursor=cursor)
+
+
+def _page_by_key(
+    context: RedisContext, owner: str, query: SessionQuery, start: ListedSession | None
+) -> SessionPage:
+    """Return a page of the sessions whose key begins so; all of these are looked at."""
+    low = key_digest(query.key).hex().encode()
+    limits = (b"[" + low, b"[" + low + b"\xff")
+    members = context.client.run("ZRANGEBYLEX", context.keys.owner(owner, "lk"), *limits)
+    named = dict.fromkeys(member.split(b" ", 1)[1] for member in members)
+    rows = _rows(context, owner, [_listed(0, it) for it in named]) if named else []
+    by_activity = query.order == "active"
+    placed = [
+        (ListedSession(int(row["act"]) // 1_000_000 if by_activity else 0, it.number, it.id), row)
+        for it, row in rows
+        if int(row.number) == it.number
+    ]
+    found: list[tuple[ListedSession, SessionRecord]] = []
+    for listed, row in sorted(placed, key=lambda pair: pair[0], reverse=True):
+        if start is not None and listed[:2] >= start[:2]:
+            continue
+        record = _listed_record(context, owner, query, row)
+        if record is not None:
+            found.append((listed, record))
+        if len(found) > query.limit:
+            break
+    return _page_of(query, found)
 
 
 def _next(
@@ -130,13 +179,15 @@ def trees_of(context: RedisContext, owner: str) -> list[str]:
 def count(context: RedisContext, owner: str) -> Statistics:
     """Count what an owner has."""
     trees, now = trees_of(context, owner), context.directory.time()
-    totals = [0, 0, 0, 0]
+    sessions: list[Sequence[Any]] = []
+    totals = [0, 0, 0]
     for answer in context.client.run_scripts(
         [ScriptCall("count_tree", [context.keys.tree(tree)], [now]) for tree in trees]
     ):
-        totals = [one + other for one, other in zip(totals, answer, strict=True)]
+        rows, *figures = answer
+        sessions += [(kind.decode(), state.decode(), count) for kind, state, count in rows]
+        totals = [one + other for one, other in zip(totals, figures, strict=True)]
     time = context.now()
     for stored in context.client.run("HVALS", context.keys.owner(owner, "k:")):
-        totals[3] += not is_expired(document_of("", stored), time)
-    sessions, messages, overlays, documents = totals
-    return Statistics(sessions=sessions, messages=messages, overlays=overlays, documents=documents)
+        totals[2] += not is_expired(document_of("", stored), time)
+    return statistics_of(sessions, *totals)

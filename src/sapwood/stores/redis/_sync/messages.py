@@ -28,12 +28,13 @@ from ...base.append_request import Request
 from ...base.extras import Extras
 from ...base.refusals import delete_inherited, edit_inherited, no_message, no_position
 from ..history import history_of, read_arguments
+from ..look import Look, PlacedMessage
 from ..rows import EntryHead, message_of, name_of, split_entry, take_messages
 from ..scripts import place_words
 from .appends import append_planned
 from .client import RedisCommand, ScriptCall
-from .context import Look, PlacedMessage, RedisContext, RedisWork
-from .extras import refuse_by_extras, refuse_closed, refuse_lost, write_extras
+from .context import RedisContext, RedisWork
+from .extras import index_key, refuse_by_extras, refuse_closed, refuse_lost, write_extras
 from .list_reads import ListReads
 
 _DEEPEST = 9_999_999_999
@@ -73,8 +74,10 @@ class RedisMessages(RedisWork):
         commands = self._replace(look, place, head, entry, digest.hex())
         at = f"U {place.segment} {place.depth} {look.now} "
         commands.append(("RPUSH", context.key(look.tree, "f"), at))
+        commands.append(context.change(look, {"up": look.now}))
         if new.tokens != head.tokens:
             commands += context.forget_context_sums(look)
+        index_key(context, owner, look, extras.patch)
         writes = write_extras(context, look, extras, documents)
         commands += writes.commands
         is_guarded = expected_tip is not None
@@ -103,6 +106,7 @@ class RedisMessages(RedisWork):
             commands.append(("RPUSH", context.key(look.tree, "f"), at))
         own = sum(place.home == look.row.home for place in places.values())
         commands.append(("HINCRBY", context.key(look.tree, f"s:{session}"), "m", -own))
+        commands.append(context.change(look, {"up": look.now}))
         commands += context.forget_context_sums(look)
         key = context.keys.tree(look.tree)
         numbers = [n for place in places.values() for n in (place.segment, place.depth)]

@@ -19,6 +19,7 @@ from ...base.refusals import (
     overlay_exists,
     range_order,
 )
+from ..look import Look, PlacedMessage
 from ..rows import (
     OverlayDetails,
     OverlayRange,
@@ -28,7 +29,7 @@ from ..rows import (
     read_snapshot,
 )
 from ..scripts import place_words
-from .context import Look, MovedError, PlacedMessage, RedisWork
+from .context import MovedError, RedisWork
 from .deletion import release_overlays
 from .extras import refuse_lost_or_closed
 

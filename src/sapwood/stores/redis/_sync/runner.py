@@ -10,6 +10,7 @@ from typing import TypeVar
 from ....calls import Answer
 from ....errors import StoreBusyError, StoreCorruptError
 from ....model import Appended
+from ...base._sync.no_data import NoData
 from ...base._sync.runner import Runner
 from ...base.append_request import Request
 from ...base.appends import Appends
@@ -44,6 +45,7 @@ class RedisUnit:
     def __init__(self, context: RedisContext) -> None:
         self.sessions = RedisSessions(context)
         self.messages = RedisMessages(context)
+        self.data = NoData()
         self.overlays = RedisOverlays(context)
         self.documents = RedisDocuments(context)
         self.usage = RedisUsage(context)

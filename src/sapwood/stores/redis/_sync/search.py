@@ -24,35 +24,37 @@ class RedisSearch(RedisWork):
     def search(self, owner: str, search: Search, query: Query) -> Hits:
         """Find what matches, the best first; of equals, the newest."""
         block = HitBlock("redis", owner, search, query)
-        for tree, said in self._said(owner, search.session):
+        for tree, said in self._said(owner, search):
             profile = said.session.profile
             folded = matching_text(query, said, profile.title, profile.tags)
             if folded is not None:
                 block.take(order_of(said, tree), said, folded)
         return block.hits()
 
-    def _said(self, owner: str, session: str | None) -> Iterator[tuple[str, Said[RedisSessionRow]]]:
-        only, trees = None, list[str]()
-        if session is None:
+    def _said(self, owner: str, search: Search) -> Iterator[tuple[str, Said[RedisSessionRow]]]:
+        only, trees, kind = None, list[str](), search.kind
+        if search.session is None:
             trees = trees_of(self._context, owner)
         else:
-            look = self._context.directory.look(owner, session)
-            only, trees = look.row, [look.tree]
+            look = self._context.directory.look(owner, search.session)
+            only, trees, kind = look.row, [look.tree], None
         for name in trees:
             tree = load_tree(self._context, name)
-            for said in self._messages(tree, only):
+            if kind is not None and not tree.has_kind(kind):
+                continue
+            for said in self._messages(tree, only, kind):
                 yield name, said
-            for said in self._summaries(tree, only):
+            for said in self._summaries(tree, only, kind):
                 yield name, said
 
     def _messages(
-        self, tree: LoadedTree, only: RedisSessionRow | None
+        self, tree: LoadedTree, only: RedisSessionRow | None, kind: str | None
     ) -> Iterator[Said[RedisSessionRow]]:
         for segment in tree.segments:
             for place, entry in entries_of(self._context, tree, segment):
                 if entry.endswith(b"\n") or (only and not tree.sees(only, place)):
                     continue
-                session = tree.reported_session(place)
+                session = tree.reported_session(place, kind)
                 if session is None:
                     continue
                 head, body = split_entry(entry)
@@ -72,10 +74,11 @@ class RedisSearch(RedisWork):
                 )
 
     def _summaries(
-        self, tree: LoadedTree, only: RedisSessionRow | None
+        self, tree: LoadedTree, only: RedisSessionRow | None, kind: str | None
     ) -> Iterator[Said[RedisSessionRow]]:
         shown: dict[bytes, RedisSessionRow] = {}
-        for row in sorted(tree.rows.values(), key=lambda row: int(row.number)):
+        told = [row for row in tree.rows.values() if kind in (None, row.profile.kind)]
+        for row in sorted(told, key=lambda row: int(row.number)):
             if only is None or row.id == only.id:
                 for number in tree.in_force[row.home]:
                     shown.setdefault(number, row)

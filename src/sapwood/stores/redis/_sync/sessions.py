@@ -22,10 +22,11 @@ from ....model import (
 from ....rules.append_plan import refuse_stale_tip
 from ...base.extras import Extras
 from ...base.refusals import no_message, no_session, session_exists
+from ..look import Look
 from ..rows import OverlayRange, RedisSessionRow, range_of, split_entry
 from . import deletion, listing
 from .client import RedisCommand
-from .context import Look, MovedError, RedisContext, RedisWork
+from .context import MovedError, RedisContext, RedisWork
 from .creation import (
     RedisForkPoint,
     add_session,
@@ -41,7 +42,7 @@ from .creation import (
     put_documents,
     with_numbers,
 )
-from .extras import refuse_by_extras, refuse_lost_or_closed, write_extras
+from .extras import index_key, refuse_by_extras, refuse_lost_or_closed, write_extras
 
 ENTRIES_AT_ONCE = 200
 BYTES_AT_ONCE = 4 * 1024 * 1024
@@ -105,6 +106,7 @@ class RedisSessions(RedisWork):
         context = self._context
         look = context.directory.look(owner, session)
         stored = refuse_by_extras(context, look, expected_tip, extras)
+        index_key(context, owner, look, extras.patch)
         writes = write_extras(context, look, extras, stored)
         is_guarded = expected_tip is not None
         context.apply(owner, look, writes.commands, after_appends=True, at_tip=is_guarded)
@@ -125,7 +127,7 @@ class RedisSessions(RedisWork):
         refuse_lost_or_closed(context, look, fences)
         if expected_tip is not None:
             refuse_stale_tip(look.row.tip_id, expected_tip)
-        changes = self._moved(look, session, ids) | {"ver": look.row.version + 1}
+        changes = self._moved(look, session, ids) | {"ver": look.row.version + 1, "up": look.now}
         told = context.tell(look.tree, session, look.row.version + 1, look.now)
         is_guarded, commands = expected_tip is not None, [context.change(look, changes), told]
         context.apply(owner, look, commands, after_appends=True, at_tip=is_guarded)
@@ -156,7 +158,7 @@ class RedisSessions(RedisWork):
         """Delete a session; its messages are swept after that."""
         deletion.delete_session(self._context, owner, session, expected_version=expected_version)
 
-    def clear(self, owner: str, session: str) -> SessionRecord:
+    def clear(self, owner: str, session: str, mark: str | None) -> SessionRecord:
         """Retire a session's messages and go on under a new number."""
         row = deletion.clear_session(self._context, owner, session)
         return self._context.record(owner, row)
@@ -190,7 +192,8 @@ def create_detached_fork(
     if again.version != look.version:
         context.client.run_script("drop_tree", [context.keys.tree(tree)])
         raise MovedError
-    claim, clock = context.directory.claim(owner, new.id, tree, new.created_us)
+    claim = context.directory.claim(owner, new, tree)
+    clock = claim.now
     fields = with_numbers(claim, fields | copy.standing(len(overlays)), COPY_HOME)
     commands = [
         ("UNLINK", context.key(tree, COPY_PROGRESS)),
@@ -205,8 +208,8 @@ def create_detached_fork(
         ),
         *put_documents(context, tree, fields["n"], documents, clock),
     ]
-    make(context, tree, claim, commands)
-    return note_creation(context, owner, new.id, claim, fields)
+    make(context, tree, claim.entry, commands)
+    return note_creation(context, owner, new.id, claim.entry, fields)
 
 
 class PathCopy:

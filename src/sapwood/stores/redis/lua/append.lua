@@ -260,9 +260,9 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
   end
   if along and along.has_pins then context = '' end
   local changes = {'tip', target .. ' ' .. last .. ' ' .. whole(start) .. ' 1',
-    'ti', messages[count].id, 'raw', total, 'c', context, 'act', created, 'm', held}
+    'ti', messages[count].id, 'raw', total, 'c', context, 'act', created, 'm', held, 'up', now}
   if ttl ~= '' then
-    changes[13], changes[14] = 'x', text(tonumber(now) + tonumber(ttl))
+    changes[15], changes[16] = 'x', text(tonumber(now) + tonumber(ttl))
   end
   call('HSET', key, unpack(changes))
   call('RPUSH', stem .. 'f', 'A ' .. target .. ' ' .. first .. ' ' .. count .. ' ' .. now)

@@ -1,5 +1,5 @@
 -- Claim a session's name for a tree. ARGV: session, tree, what stands there now or '', patience,
--- time created or '', time, token. Gives what stands there, or the number, the deadline and the time.
+-- time created or '', time, token, digest of the key or ''. Gives what stands there, or the number, the deadline and the time.
 local clock = server_time()
 local stands = call('HGET', stem .. 'd', ARGV[1])
 -- The answer to a claim may have been lost.
@@ -12,6 +12,7 @@ if stands then
   local member = string.format('%016d', number) .. ARGV[1]
   call('ZREM', stem .. 'la', member)
   call('ZREM', stem .. 'lc', member)
+  forget_keys(member)
 end
 local number = call('HINCRBY', KEYS[1], 's', 1)
 local deadline = text(tonumber(clock) + tonumber(ARGV[4]))
@@ -21,5 +22,9 @@ local member = string.format('%016d', number) .. ARGV[1]
 local active = tonumber(ARGV[5] ~= '' and ARGV[5] or ARGV[6] ~= '' and ARGV[6] or clock)
 call('ZADD', stem .. 'la', math.floor(active / 1000000), member)
 call('ZADD', stem .. 'lc', 0, member)
+if ARGV[8] ~= '' then
+  call('HSET', stem .. 'ki', member, ARGV[8])
+  call('ZADD', stem .. 'lk', 0, ARGV[8] .. ' ' .. member)
+end
 call('ZADD', stem .. 'h', 'GT', deadline, ARGV[2])
 return {'ok', value, clock}

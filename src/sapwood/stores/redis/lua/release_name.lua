@@ -5,5 +5,6 @@ local member = string.format('%016d', number) .. ARGV[1]
 call('HDEL', stem .. 'd', ARGV[1])
 call('ZREM', stem .. 'la', member)
 call('ZREM', stem .. 'lc', member)
+forget_keys(member)
 call('ZREM', stem .. 'due', ARGV[1])
 return 1

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....calls import AsyncAnswer
+from ...base._async.no_data import no_data
+from .data import AsyncDataStatements
 from .documents import AsyncDocumentStatements
 from .feed import AsyncFeedStatements
 from .fork import AsyncForkStatements
@@ -39,3 +41,12 @@ class AsyncDialect:
     feed: AsyncFeedStatements[Any]
     documents: AsyncDocumentStatements[Any]
     usage: AsyncUsageStatements[Any]
+    data_statements: AsyncDataStatements[Any] | None = None
+    """None where DATA is not declared; then no session's row says that there is any."""
+
+    @property
+    def data(self) -> AsyncDataStatements[Any]:
+        """The statements about data, in a store that has some."""
+        if self.data_statements is None:
+            raise no_data()
+        return self.data_statements

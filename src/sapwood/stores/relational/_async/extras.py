@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ....model import Fence, Root
-from ....rules.append_plan import refuse_stale_tip
 from ...base.extras import Extras
 from ...base.refusals import refuse_stale_session, session_closed
 from ..rows import SessionRow, Touches
+from .data import refuse_other_tip
 from .documents import AsyncRelationalDocuments, refuse_lost
 from .lookup import get_session
 
@@ -46,8 +46,7 @@ async def refuse_by_extras(
     """Refuse a write of a session that is locked when what it depends on does not hold."""
     await refuse_lost(dialect, row, extras.fences)
     refuse_stale_session(row.id, row.version, extras.expected_version)
-    if expected_tip is not None:
-        refuse_stale_tip(await dialect.lookup.id_at(row, row.tip), expected_tip)
+    await refuse_other_tip(dialect, row, expected_tip)
 
 
 async def write_extras_after(

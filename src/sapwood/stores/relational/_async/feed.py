@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ....model import Change, Changes
 from ...base.refusals import cursor_ahead, feed_trimmed
-from ..rows import FeedCursor, feed_cursor_text, read_feed_cursor
+from ..changes import FeedCursor, feed_cursor_text, read_feed_cursor
 from ..statements import SubjectStatements, T
 
 if TYPE_CHECKING:

@@ -79,7 +79,12 @@ async def _attach(
 ) -> SessionRow:
     overlays = await dialect.fork.stand_on(fork, source, pos)
     return fork._replace(
-        tree=source.tree, tip=pos, fork=pos, overlays=overlays, edited=source.edited
+        tree=source.tree,
+        tip=pos,
+        fork=pos,
+        overlays=overlays,
+        edited=source.edited,
+        has_data=source.has_data,
     )
 
 
@@ -94,7 +99,8 @@ async def _copy(
     if overlays:
         await dialect.overlays.add_all(fork, [_moved(dialect, row, base) for row in overlays])
     tip = base | pos & MAX_DEPTH
-    return fork._replace(tip=tip, messages=live, overlays=len(overlays))
+    copied = fork._replace(tip=tip, messages=live, overlays=len(overlays))
+    return copied._replace(has_data=source.has_data)
 
 
 def _moved(dialect: AsyncDialect, row: Row, base: int) -> NewOverlayRow:

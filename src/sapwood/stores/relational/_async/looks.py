@@ -9,6 +9,7 @@ from ....errors import StoreCorruptError
 from ....model import Gap, Leaf, Message, MessagePage, Position, Root
 from ..position import public
 from ..rows import BODY, ID, POS, Row, SessionRow
+from .data import look_through, with_data_at
 from .lookup import get_pos, get_session
 from .stream import list_messages
 
@@ -64,6 +65,7 @@ class AsyncRelationalLooks:
         row = await get_session(self._dialect, owner, session)
         pos = await get_pos(self._dialect, row, message)
         found = await self._dialect.messages.followers(row, pos)
+        found = await look_through(self._dialect, row, set(found))
         messages = await self._messages_at(row, sorted(found))
         return list(messages.values())
 
@@ -91,6 +93,7 @@ class AsyncRelationalLooks:
     async def _messages(self, row: SessionRow, rows: Iterable[Row]) -> dict[int, Message]:
         live = [it for it in rows if it[BODY] is not None]
         messages = await self._dialect.messages.messages_of(row, live, {row.home: row.id})
+        messages = await with_data_at(self._dialect, row, messages)
         return dict(zip((it[POS] for it in live), messages, strict=True))
 
     async def _rows_at(self, row: SessionRow, positions: Sequence[int]) -> list[Row]:

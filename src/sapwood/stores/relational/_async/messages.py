@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ....model import (
@@ -17,13 +17,12 @@ from ....model import (
     Root,
     UpdatedMessage,
 )
-from ....rules.append_plan import KnownMessage, plan_append
 from ....rules.codec import Packed
 from ....rules.tree import Span
 from ...base.append_request import Request
-from ...base.extras import NO_EXTRAS, Extras
-from ...base.refusals import delete_inherited, edit_inherited, no_message, path_full
-from ..position import MAX_DEPTH, unpack_place
+from ...base.extras import Extras
+from ...base.refusals import delete_inherited, edit_inherited, no_message
+from ..position import public
 from ..rows import (
     HOME,
     HasRoom,
@@ -33,18 +32,18 @@ from ..rows import (
     SessionRow,
     Touches,
     message_of,
-    written,
 )
 from ..statements import SubjectStatements, T
-from .documents import AsyncRelationalDocuments, refuse_lost
+from .append import append_planned
+from .data import own_data
+from .documents import refuse_lost
 from .extras import refuse_by_extras, refuse_closed, write_extras_after
 from .looks import AsyncRelationalLooks
-from .lookup import find_seen, get_pos, get_session
-from .overlays import TOP, refuse_if_changed
+from .lookup import find_seen, get_session
 from .read import read_path
 
 if TYPE_CHECKING:
-    from .dialect import AsyncDialect
+    pass
 
 
 class AsyncMessageStatements(SubjectStatements[T]):
@@ -227,10 +226,12 @@ class AsyncRelationalMessages(AsyncRelationalLooks):
             return Deleted(ids=[], quoting_overlays=[])
         statements = self._dialect.messages
         quoting = await statements.quoting(row, [it.pos for it in doomed.values()])
+        kept = await own_data(self._dialect, row, [it.pos for it in doomed.values()])
         held = await statements.erase(row, list(doomed.values()))
         deltas = {it.pos: -held[it.pos] for it in doomed.values()}
         await statements.note(row, deltas, ChangeKind.DELETE)
-        return Deleted(ids=list(doomed), quoting_overlays=quoting)
+        data = [public(it.pos) for it in doomed.values() if it.pos in kept]
+        return Deleted(ids=list(doomed), quoting_overlays=quoting, data=data)
 
     async def _refuse_wrong(
         self, row: SessionRow, ids: Sequence[str], seen: dict[str, SeenMessage]
@@ -245,76 +246,3 @@ class AsyncRelationalMessages(AsyncRelationalLooks):
             name = names.get(it.home) if it.is_live else None
             if name is not None:
                 raise delete_inherited(id, name)
-
-
-async def append_planned(dialect: AsyncDialect, request: Request) -> Appended:
-    """Append a batch, looking before each step."""
-    owner, session, batch, parent, expected_tip, extras, on_known, snapshot = request
-    row = await get_session(dialect, owner, session, Touches.APPENDS)
-    statements = dialect.messages
-    asked = [it.id for it in batch if statements.may_have_landed or not it.is_ours]
-    seen = await dialect.lookup.find_all_seen(row, asked)
-    known = await _known(dialect, row, seen, parent)
-    tip = await dialect.lookup.id_at(row, row.tip)
-    plan = plan_append(batch, known, tip, parent, expected_tip, on_known)
-    stored = {seen[it.id].pos: it for it in plan.batch[: plan.known]}
-    rows = await statements.rows_at(row, list(stored))
-    names: HomeNames = {row.home: row.id}
-    messages = await statements.messages_of(row, [rows[pos] for pos in stored], names)
-    # An id that was made for this call can only be known because an earlier try of it landed.
-    landed = sum(it.is_ours for it in stored.values())
-    told = {pos: it.id for pos, it in stored.items() if not it.is_ours}
-    new = plan.batch[plan.known :]
-    if not new:
-        return Appended(
-            messages=messages,
-            written=landed,
-            tip=tip,
-            documents=await AsyncRelationalDocuments(dialect).versions(row, extras.documents),
-            known=list(told.values()),
-            elsewhere=await _elsewhere(dialect, row, told, row.tip),
-        )
-    await refuse_by_extras(dialect, row, None, extras)
-    refuse_closed(row)
-    pos = row.tip if plan.parent is None else await get_pos(dialect, row, plan.parent)
-    if (pos & MAX_DEPTH) + len(new) > MAX_DEPTH:
-        raise path_full(MAX_DEPTH)
-    await refuse_if_changed(dialect, row, snapshot, TOP, unpack_place(pos))
-    now = await dialect.now()
-    first, context = await statements.write_after(row, pos, new, now)
-    versions = await write_extras_after(dialect, owner, session, extras)
-    return Appended(
-        messages=messages + written(new, row.id, first, now),
-        written=landed + len(new),
-        tip=new[-1].id,
-        documents=versions,
-        # What comes along may change the record, and pins what is shown.
-        context_tokens=context if extras is NO_EXTRAS else None,
-        stamp=(row.version, row.created_at) if extras is NO_EXTRAS else None,
-        known=list(told.values()),
-        elsewhere=await _elsewhere(dialect, row, told, pos),
-    )
-
-
-async def _elsewhere(
-    dialect: AsyncDialect, row: SessionRow, known: Mapping[int, str], leaf: int
-) -> list[str]:
-    """Return those of stored messages, by position, that are not on the path to a leaf."""
-    on_path = await dialect.messages.on_path(row, list(known), leaf) if known else ()
-    return [id for pos, id in known.items() if pos not in on_path]
-
-
-async def _known(
-    dialect: AsyncDialect,
-    row: SessionRow,
-    seen: dict[str, SeenMessage],
-    asked: str | Root | None,
-) -> dict[str, KnownMessage]:
-    """Return the digests of known messages, and where it is asked for, their parents."""
-    if not seen:
-        return {}
-    digests = await dialect.messages.first_digests(row, seen.values())
-    parents: dict[int, str | Root] = {}
-    if asked is not None:
-        parents = await dialect.messages.parent_ids(row, [it.pos for it in seen.values()])
-    return {id: KnownMessage(digests[it.pos], parents.get(it.pos, "")) for id, it in seen.items()}

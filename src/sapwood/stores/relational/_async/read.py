@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 from ....errors import StoreCorruptError
 from ....model import Entry, History, Message, Read, Summary
 from ....rules.tree import Cover, Place, Span, clip, gone_over, refuse_missing
-from ..rows import BODY, HomeNames, SessionRow, bare
+from ..bodiless import bare
+from ..position import public
+from ..rows import BODY, HomeNames, SessionRow
+from .data import data_at, entries_with_data_at
 from .documents import find_pins
 from .lookup import get_pos, get_session
 
@@ -28,14 +31,16 @@ async def read_path(dialect: AsyncDialect, owner: str, session: str, query: Read
     shown = row if query.overlays else row._replace(overlays=0)
     await window.fill(await dialect.sums.visible(shown, leaf))
     context = row.context if leaf == row.tip else None
+    held = await data_at(dialect, row, leaf)
     return History(
-        entries=window.entries,
+        entries=await entries_with_data_at(dialect, row, window.entries),
         leaf=await dialect.lookup.id_at(row, leaf),
         tip=await dialect.lookup.id_at(row, row.tip),
         context_tokens=await dialect.sums.context_at(row, leaf) if context is None else context,
         more=window.more,
         bytes=window.bytes,
         snapshot=str(await dialect.messages.snapshot(row)),
+        data_at=public(held) if held else None,
     )
 
 

@@ -10,6 +10,7 @@ from ....rules.tree import Place, Span, refuse_missing
 from ...base.refusals import no_position
 from ..position import DEPTH_BITS, MAX_DEPTH
 from ..rows import HomeNames, SessionRow
+from .data import with_data_at
 
 if TYPE_CHECKING:
     from .dialect import AsyncDialect
@@ -33,8 +34,9 @@ async def list_messages(
         await _refuse_missing(dialect, row, spans, messages, is_cut=len(messages) == room)
         found += messages
         if len(found) > limit:
-            return MessagePage(messages=found[:limit], more=True)
-    return MessagePage(messages=found, more=False)
+            break
+    listed = await with_data_at(dialect, row, found[:limit])
+    return MessagePage(messages=listed, more=len(found) > limit)
 
 
 async def _spans_after(

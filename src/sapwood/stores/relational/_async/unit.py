@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .data import AsyncRelationalData
 from .dialect import AsyncDialect
 from .documents import AsyncRelationalDocuments
 from .feed import AsyncRelationalFeed
@@ -18,6 +19,7 @@ class AsyncRelationalUnit:
     def __init__(self, dialect: AsyncDialect) -> None:
         self.sessions = AsyncRelationalSessions(dialect)
         self.messages = AsyncRelationalMessages(dialect)
+        self.data = AsyncRelationalData(dialect)
         self.overlays = AsyncRelationalOverlays(dialect)
         self.documents = AsyncRelationalDocuments(dialect)
         self.usage = AsyncRelationalUsage(dialect)

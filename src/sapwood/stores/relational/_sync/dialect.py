@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....calls import Answer
+from ...base._sync.no_data import no_data
+from .data import DataStatements
 from .documents import DocumentStatements
 from .feed import FeedStatements
 from .fork import ForkStatements
@@ -41,3 +43,12 @@ class Dialect:
     feed: FeedStatements[Any]
     documents: DocumentStatements[Any]
     usage: UsageStatements[Any]
+    data_statements: DataStatements[Any] | None = None
+    """None where DATA is not declared; then no session's row says that there is any."""
+
+    @property
+    def data(self) -> DataStatements[Any]:
+        """The statements about data, in a store that has some."""
+        if self.data_statements is None:
+            raise no_data()
+        return self.data_statements

@@ -75,7 +75,12 @@ def fork_session(dialect: Dialect, fork: SessionRow, source: SessionRow, point: 
 def _attach(dialect: Dialect, fork: SessionRow, source: SessionRow, pos: int) -> SessionRow:
     overlays = dialect.fork.stand_on(fork, source, pos)
     return fork._replace(
-        tree=source.tree, tip=pos, fork=pos, overlays=overlays, edited=source.edited
+        tree=source.tree,
+        tip=pos,
+        fork=pos,
+        overlays=overlays,
+        edited=source.edited,
+        has_data=source.has_data,
     )
 
 
@@ -88,7 +93,8 @@ def _copy(dialect: Dialect, fork: SessionRow, source: SessionRow, pos: int) -> S
     if overlays:
         dialect.overlays.add_all(fork, [_moved(dialect, row, base) for row in overlays])
     tip = base | pos & MAX_DEPTH
-    return fork._replace(tip=tip, messages=live, overlays=len(overlays))
+    copied = fork._replace(tip=tip, messages=live, overlays=len(overlays))
+    return copied._replace(has_data=source.has_data)
 
 
 def _moved(dialect: Dialect, row: Row, base: int) -> NewOverlayRow:

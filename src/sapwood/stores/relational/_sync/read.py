@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 from ....errors import StoreCorruptError
 from ....model import Entry, History, Message, Read, Summary
 from ....rules.tree import Cover, Place, Span, clip, gone_over, refuse_missing
-from ..rows import BODY, HomeNames, SessionRow, bare
+from ..bodiless import bare
+from ..position import public
+from ..rows import BODY, HomeNames, SessionRow
+from .data import data_at, entries_with_data_at
 from .documents import find_pins
 from .lookup import get_pos, get_session
 
@@ -30,14 +33,16 @@ def read_path(dialect: Dialect, owner: str, session: str, query: Read) -> Histor
     shown = row if query.overlays else row._replace(overlays=0)
     window.fill(dialect.sums.visible(shown, leaf))
     context = row.context if leaf == row.tip else None
+    held = data_at(dialect, row, leaf)
     return History(
-        entries=window.entries,
+        entries=entries_with_data_at(dialect, row, window.entries),
         leaf=dialect.lookup.id_at(row, leaf),
         tip=dialect.lookup.id_at(row, row.tip),
         context_tokens=dialect.sums.context_at(row, leaf) if context is None else context,
         more=window.more,
         bytes=window.bytes,
         snapshot=str(dialect.messages.snapshot(row)),
+        data_at=public(held) if held else None,
     )
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import UNSET
 from msgspec.structs import asdict
 
 from ....model import (
+    CHAT,
     EdgeKind,
     Fence,
     NewSession,
@@ -22,15 +23,20 @@ from ....model import (
     SessionQuery,
     SessionRecord,
     Statistics,
+    SystemFields,
     UpdatedSession,
 )
-from ....rules.append_plan import refuse_stale_tip
-from ....rules.codec import decode_json, encode_json
+from ....rules.codec import Packed, decode_json, encode_json
+from ....rules.data import mark_of
 from ....rules.merge import merge_json
+from ....rules.system import decode_system, encode_system, merged
+from ...base.counting import statistics_of
 from ...base.extras import Extras
-from ...base.refusals import bad_listing_cursor, no_session, refuse_stale_session, session_exists
+from ...base.refusals import no_session, refuse_stale_session, session_exists
+from ..filters import indexed_key, parse_cursor
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
 from ..statements import SubjectStatements, T
+from .data import data_at, own_data, refuse_other_tip
 from .extras import get_open_session, refuse_by_extras, write_extras
 from .fork import fork_session
 from .lookup import get_pos, get_session
@@ -52,13 +58,9 @@ class ListingStatements(SubjectStatements[T]):
         """Return so many rows that a query asks for, after `(active_s, number)`, in its order."""
 
 
-def parse_cursor(cursor: str) -> tuple[int, int]:
-    """Return the second and the number of the last session of a page."""
-    active_s, _, number = cursor.partition(".")
-    is_short = max(len(active_s), len(number)) <= 18
-    if not (is_short and cursor.isascii() and active_s.isdigit() and number.isdigit()):
-        raise bad_listing_cursor(cursor)
-    return int(active_s), int(number)
+def packed_system(owner: int, fields: SystemFields) -> tuple[bytes, bytes | None]:
+    """Return the two columns that hold what the layers above keep of a session."""
+    return encode_system(fields), indexed_key(owner, fields.key) if fields.key else None
 
 
 class SessionStatements(SubjectStatements[T]):
@@ -93,19 +95,35 @@ class SessionStatements(SubjectStatements[T]):
 
     @abstractmethod
     def insert(
-        self, owner: str, number: int, id: str, now: int, tree: int | None, profile: Profile
+        self,
+        owner: str,
+        number: int,
+        id: str,
+        now: int,
+        tree: int | None,
+        kind: str,
+        profile: Profile,
     ) -> SessionRow | None:
         """Write a new, empty session of an owner; None when another has its id meanwhile.
+
+        Its version is above that of every session that was ever deleted. This is looked up where
+        nobody who deletes one of its name can come between.
 
         A store that places rows by their tree is given that which the session will stand in, if
         it is another's.
         """
 
     @abstractmethod
-    def change(self, session: SessionRow, columns: Mapping[str, Any], closed: bool | None) -> None:
+    def change(
+        self,
+        session: SessionRow,
+        columns: Mapping[str, Any],
+        closed: bool | None,
+        active_us: int | None,
+    ) -> None:
         """Write columns of a profile, maybe none, and count that in the session's version.
 
-        With `closed`, the session is closed or opened.
+        With `closed`, the session is closed or opened; with a time, that is when it was active.
         """
 
     @abstractmethod
@@ -113,23 +131,29 @@ class SessionStatements(SubjectStatements[T]):
         """Tell the change feed of a record that was made or changed; the row has its version."""
 
     @abstractmethod
-    def attributes(self, session: SessionRow) -> bytes:
-        """Return a session's attributes, as they are held."""
+    def held(self, session: SessionRow, column: Literal["attributes", "system"]) -> bytes:
+        """Return what a column of a session's profile holds that is JSON."""
 
     def patch(self, session: SessionRow, patch: SessionPatch) -> None:
         """Change a session's record, and count that in its version."""
         given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
         closed, merge = given.pop("closed", None), given.pop("merge", None)
+        active_us = given.pop("active_us", None)
+        where = f"session {session.id!r}"
         if merge is not None:
-            held = decode_json(self.attributes(session), f"session {session.id!r}")
-            given["attributes"] = merge_json(held, merge)
+            attributes = decode_json(self.held(session, "attributes"), where)
+            given["attributes"] = merge_json(attributes, merge)
+        if "system" in given:
+            system = decode_system(self.held(session, "system"), where)
+            packed = packed_system(session.owner, merged(system, given["system"]))
+            given["system"], given["system_key"] = packed
         if "title" in given:
             given["title"] = self.pack_title(given["title"])
         if "tags" in given:
             given["tags"] = self.pack_tags(given["tags"])
         if "attributes" in given:
             given["attributes"] = encode_json(given["attributes"], "attributes")
-        self.change(session, given, closed)
+        self.change(session, given, closed, active_us)
         self.tell(session._replace(version=session.version + 1))
 
     @abstractmethod
@@ -142,7 +166,7 @@ class SessionStatements(SubjectStatements[T]):
 
     @abstractmethod
     def delete(self, session: SessionRow) -> None:
-        """Delete a session that was retired, and all that is its own."""
+        """Delete a session that was retired, and all that is its own; note its version."""
 
     @abstractmethod
     def lock_owner(self, name: str) -> int | None:
@@ -158,7 +182,14 @@ class SessionStatements(SubjectStatements[T]):
 
     @abstractmethod
     def count(self, owner: int, now: int) -> Row:
-        """Return how many sessions, messages, overlays and documents an owner has."""
+        """Return how many messages, overlays and documents an owner has.
+
+        Of messages, those of chats, and those that are seen of homes that are gone.
+        """
+
+    @abstractmethod
+    def count_sessions(self, owner: int) -> list[Row]:
+        """Return how many sessions there are of each kind and state, with these before it."""
 
 
 class RelationalSessions:
@@ -196,14 +227,16 @@ class RelationalSessions:
         is_attached = new.fork is not None and not new.fork.detach
         tree = source.tree if source is not None and is_attached else None
         now = self._dialect.now() if new.created_us is None else new.created_us
-        profile = self._profile(new, source)
-        row = self._statements.insert(owner, number, new.id, now, tree, profile)
+        inherited = CHAT if source is None else source.kind
+        kind = inherited if new.kind is UNSET else new.kind
+        profile = self._profile(number, new, source)
+        row = self._statements.insert(owner, number, new.id, now, tree, kind, profile)
         if row is None:
             raise session_exists(new.id)
         self._statements.tell(row if tree is None else row._replace(tree=tree))
         return row
 
-    def _profile(self, new: NewSession, source: SessionRow | None) -> Profile:
+    def _profile(self, owner: int, new: NewSession, source: SessionRow | None) -> Profile:
         inherited: Row = (self._statements.pack_tags([]), None, b"{}", None, None)
         kind, parent = None, None
         if source is not None:
@@ -214,6 +247,7 @@ class RelationalSessions:
         tags, budget, attributes, model, where_from = inherited
         if new.attributes is not UNSET:
             attributes = encode_json(new.attributes, "attributes")
+        system, system_key = packed_system(owner, new.system)
         return Profile(
             title=self._statements.pack_title(new.title),
             state=new.state,
@@ -225,6 +259,8 @@ class RelationalSessions:
             model=model if new.model is UNSET else new.model,
             source=where_from if new.source is UNSET else new.source,
             end_reason=new.end_reason,
+            system=system,
+            system_key=system_key,
         )
 
     def find(self, owner: str, session: str) -> SessionRecord | None:
@@ -272,8 +308,7 @@ class RelationalSessions:
     ) -> SessionRecord:
         """Move the tip."""
         row = get_open_session(self._dialect, owner, session, fences, Touches.APPENDS)
-        if expected_tip is not None:
-            refuse_stale_tip(self._dialect.lookup.id_at(row, row.tip), expected_tip)
+        refuse_other_tip(self._dialect, row, expected_tip)
         tip = get_pos(self._dialect, row, message)
         moved = row._replace(tip=tip, version=row.version + 1)
         context = self._dialect.sums.keep_context_at(moved, moved.tip)
@@ -309,12 +344,24 @@ class RelationalSessions:
         self._dialect.sweep.retire(row)
         self._statements.delete(row)
 
-    def clear(self, owner: str, session: str) -> SessionRecord:
-        """Retire a session's messages and go on under a new number."""
+    def clear(self, owner: str, session: str, mark: str | None) -> SessionRecord:
+        """Retire a session's messages and go on under a new number; with a mark, keep its data."""
         row = get_session(self._dialect, owner, session, Touches.CHANGES)
+        at = 0 if mark is None else data_at(self._dialect, row, row.tip)
+        kept = own_data(self._dialect, row, [at]) if at else {}
         self._dialect.sweep.retire(row)
         self._statements.empty(row)
+        if mark is not None and at:
+            self._keep(owner, session, mark_of(mark, kept[at]))
         return self._get(owner, session)
+
+    def _keep(self, owner: str, session: str, mark: Packed) -> None:
+        """Begin a session that was cleared with a mark."""
+        row = get_session(self._dialect, owner, session, Touches.CHANGES)
+        now = self._dialect.now()
+        pos, _ = self._dialect.messages.write_after(row, 0, [mark], now)
+        assert mark.data is not None
+        self._dialect.data.put(row, pos, 0, mark.data)
 
     def erase_owner(self, owner: str) -> None:
         """Delete all that an owner still has; whoever creates a session meanwhile waits."""
@@ -339,10 +386,8 @@ class RelationalSessions:
     def statistics(self, owner: str) -> Statistics:
         """Count what an owner has."""
         number = self._dialect.lookup.find_owner(owner)
-        counts = (0, 0, 0, 0)
-        if number is not None:
-            counts = self._statements.count(number, self._dialect.now())
-        sessions, messages, overlays, documents = counts
-        return Statistics(
-            sessions=sessions, messages=messages, overlays=overlays, documents=documents
-        )
+        if number is None:
+            return Statistics(sessions=0, messages=0, overlays=0, documents=0)
+        sessions = self._statements.count_sessions(number)
+        messages, overlays, documents = self._statements.count(number, self._dialect.now())
+        return statistics_of(sessions, messages, overlays, documents)

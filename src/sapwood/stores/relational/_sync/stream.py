@@ -12,6 +12,7 @@ from ....rules.tree import Place, Span, refuse_missing
 from ...base.refusals import no_position
 from ..position import DEPTH_BITS, MAX_DEPTH
 from ..rows import HomeNames, SessionRow
+from .data import with_data_at
 
 if TYPE_CHECKING:
     from .dialect import Dialect
@@ -35,8 +36,9 @@ def list_messages(
         _refuse_missing(dialect, row, spans, messages, is_cut=len(messages) == room)
         found += messages
         if len(found) > limit:
-            return MessagePage(messages=found[:limit], more=True)
-    return MessagePage(messages=found, more=False)
+            break
+    listed = with_data_at(dialect, row, found[:limit])
+    return MessagePage(messages=listed, more=len(found) > limit)
 
 
 def _spans_after(dialect: Dialect, row: SessionRow, after: Position | None) -> Iterator[list[Span]]:

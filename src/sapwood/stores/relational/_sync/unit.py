@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from .data import RelationalData
 from .dialect import Dialect
 from .documents import RelationalDocuments
 from .feed import RelationalFeed
@@ -20,6 +21,7 @@ class RelationalUnit:
     def __init__(self, dialect: Dialect) -> None:
         self.sessions = RelationalSessions(dialect)
         self.messages = RelationalMessages(dialect)
+        self.data = RelationalData(dialect)
         self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)

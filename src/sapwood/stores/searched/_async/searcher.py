@@ -95,9 +95,11 @@ class AsyncSearchRun:
         self._source = source
         self._owner = owner
         self._session = search.session
+        self._kind = search.kind if search.session is None else None
         self._found = SearchMatches(owner, search, query)
         self._query = query
-        self._standing = AsyncLiveMessages(store, owner)
+        self._standing = AsyncLiveMessages(store, owner, self._kind)
+        self._kinds: dict[str, str | None] = {}
         self._records: dict[str, SessionRecord | None] = {}
         self._overlays: dict[str, list[Overlay]] = {}
 
@@ -154,6 +156,8 @@ class AsyncSearchRun:
             if candidate.key not in live:
                 continue
             message, session = live[candidate.key]
+            if not await self._is_asked(session):
+                continue
             said: Said[None] = Said(
                 None,
                 session,
@@ -178,18 +182,30 @@ class AsyncSearchRun:
         ids = [id for id, _, _ in said]
         sharing = await self._index.sessions_with(self._owner, list(dict.fromkeys(ids)))
         for name, (session, overlay) in said.items():
-            await self._take_summary(await self._oldest(name, session, sharing), overlay)
+            oldest = await self._oldest(name, session, sharing)
+            if oldest is not None:
+                await self._take_summary(oldest, overlay)
 
-    async def _oldest(self, name: object, session: str, sharing: Sequence[str]) -> str:
+    async def _oldest(self, name: object, session: str, sharing: Sequence[str]) -> str | None:
+        """Return the oldest session of those asked for that has an overlay in force."""
         having = [
             it
             for it in dict.fromkeys([session, *sharing])
             for overlay in await self._overlays_of(it)
-            if (overlay.id, overlay.first, overlay.last) == name
+            if (overlay.id, overlay.first, overlay.last) == name and await self._is_asked(it)
         ]
         if len(having) < 2:
-            return session
-        return next((it.id for it in await self._standing.sessions() if it.id in having), session)
+            return having[0] if having else None
+        sessions = await self._standing.sessions()
+        return next((it.id for it in sessions if it.id in having), having[0])
+
+    async def _is_asked(self, session: str) -> bool:
+        """Whether a session is of the kind that is asked for; that never changes."""
+        if self._kind is None:
+            return True
+        if session not in self._kinds:
+            self._kinds[session] = await self._source.kind(self._owner, session)
+        return self._kinds[session] == self._kind
 
     async def _take_summary(self, session: str, overlay: Overlay) -> None:
         entry = EntryRef(kind="overlay", id=overlay.id)

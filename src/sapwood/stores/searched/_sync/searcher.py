@@ -97,9 +97,11 @@ class SearchRun:
         self._source = source
         self._owner = owner
         self._session = search.session
+        self._kind = search.kind if search.session is None else None
         self._found = SearchMatches(owner, search, query)
         self._query = query
-        self._standing = LiveMessages(store, owner)
+        self._standing = LiveMessages(store, owner, self._kind)
+        self._kinds: dict[str, str | None] = {}
         self._records: dict[str, SessionRecord | None] = {}
         self._overlays: dict[str, list[Overlay]] = {}
 
@@ -156,6 +158,8 @@ class SearchRun:
             if candidate.key not in live:
                 continue
             message, session = live[candidate.key]
+            if not self._is_asked(session):
+                continue
             said: Said[None] = Said(
                 None,
                 session,
@@ -180,18 +184,30 @@ class SearchRun:
         ids = [id for id, _, _ in said]
         sharing = self._index.sessions_with(self._owner, list(dict.fromkeys(ids)))
         for name, (session, overlay) in said.items():
-            self._take_summary(self._oldest(name, session, sharing), overlay)
+            oldest = self._oldest(name, session, sharing)
+            if oldest is not None:
+                self._take_summary(oldest, overlay)
 
-    def _oldest(self, name: object, session: str, sharing: Sequence[str]) -> str:
+    def _oldest(self, name: object, session: str, sharing: Sequence[str]) -> str | None:
+        """Return the oldest session of those asked for that has an overlay in force."""
         having = [
             it
             for it in dict.fromkeys([session, *sharing])
             for overlay in self._overlays_of(it)
-            if (overlay.id, overlay.first, overlay.last) == name
+            if (overlay.id, overlay.first, overlay.last) == name and self._is_asked(it)
         ]
         if len(having) < 2:
-            return session
-        return next((it.id for it in self._standing.sessions() if it.id in having), session)
+            return having[0] if having else None
+        sessions = self._standing.sessions()
+        return next((it.id for it in sessions if it.id in having), having[0])
+
+    def _is_asked(self, session: str) -> bool:
+        """Whether a session is of the kind that is asked for; that never changes."""
+        if self._kind is None:
+            return True
+        if session not in self._kinds:
+            self._kinds[session] = self._source.kind(self._owner, session)
+        return self._kinds[session] == self._kind
 
     def _take_summary(self, session: str, overlay: Overlay) -> None:
         entry = EntryRef(kind="overlay", id=overlay.id)

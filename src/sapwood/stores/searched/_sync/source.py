@@ -54,6 +54,11 @@ class Source:
         at = record.forked_at
         return Standpoint(record.created_us, None if at is None else at.depth)
 
+    def kind(self, owner: str, session: str) -> str | None:
+        """Find the kind of a session as it was when the feed was followed, or later."""
+        record = self._store.find_session(owner, session)
+        return None if record is None else record.kind
+
     def look(
         self, owner: str, wanted: WantedEntries, *, as_followed: bool = False
     ) -> dict[str, SourceContent]:
@@ -108,7 +113,7 @@ def sessions_of(store: Store, owner: str) -> list[SessionRecord]:
     found: list[SessionRecord] = []
     cursor: str | None = None
     while True:
-        query = SessionQuery(order="created", limit=SESSIONS_IN_A_PAGE, cursor=cursor)
+        query = SessionQuery(kind=None, order="created", limit=SESSIONS_IN_A_PAGE, cursor=cursor)
         page = store.list_sessions(owner, query)
         found += page.sessions
         cursor = page.cursor
@@ -126,15 +131,17 @@ class LiveMessage(NamedTuple):
 class LiveMessages:
     """Looks for messages in the store; what it learns of sessions it keeps for one call of ours."""
 
-    def __init__(self, store: Store, owner: str) -> None:
+    def __init__(self, store: Store, owner: str, kind: str | None = None) -> None:
         self._store = store
         self._owner = owner
+        self._kind = kind
         self._sessions: list[SessionRecord] | None = None
 
     def sessions(self) -> list[SessionRecord]:
-        """Return all sessions of the owner, the oldest first."""
+        """Return the owner's sessions of the kind, or all of them, the oldest first."""
         if self._sessions is None:
-            self._sessions = sessions_of(self._store, self._owner)
+            found = sessions_of(self._store, self._owner)
+            self._sessions = [it for it in found if self._kind in (None, it.kind)]
         return self._sessions
 
     def live(

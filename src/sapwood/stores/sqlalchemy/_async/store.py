@@ -43,7 +43,7 @@ class AsyncSqlAlchemyStore(AsyncBaseStore):
     is the server's, unless a clock is given.
     """
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
     _runner: AsyncPerLoopRunner[AsyncSqlAlchemyRunner]
 
     def __init__(

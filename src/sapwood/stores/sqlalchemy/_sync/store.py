@@ -45,7 +45,7 @@ class SqlAlchemyStore(BaseStore):
     is the server's, unless a clock is given.
     """
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
     _runner: PerLoopRunner[SqlAlchemyRunner]
 
     def __init__(

@@ -1,3 +1,17 @@
+-- Data at positions
+
+-- A version holds from its position on. Where none is at or above a position in its segment, it is
+-- the one that held where the segment grew out.
+CREATE TABLE data (
+    pos         INTEGER PRIMARY KEY,
+    previous    INTEGER NOT NULL,           -- the version before it on its path, or 0
+    value       BLOB NOT NULL,
+    checksum    INTEGER NOT NULL
+) STRICT;
+ALTER TABLE segment ADD COLUMN data_at INTEGER NOT NULL DEFAULT 0;
+-- 1 when `data` may hold something of this tree.
+ALTER TABLE session ADD COLUMN has_data INTEGER NOT NULL DEFAULT 0;
+
 -- The feed. It is read and trimmed for each owner by itself; the sequence's number is that of the
 -- last change that was trimmed of any. The tree is told where no message's home does.
 ALTER TABLE owner ADD COLUMN trimmed INTEGER NOT NULL DEFAULT 0;
@@ -7,3 +21,43 @@ CREATE INDEX change_by_owner ON change (owner);
 
 -- Documents. When one was first put; NULL: when it was put last, and not replaced since.
 ALTER TABLE document ADD COLUMN created_at INTEGER;
+
+-- Versions of records: a new session's is above that of every one that was deleted, so that a name
+-- that is used again never has a version twice, and nothing is kept for the names that are gone.
+INSERT INTO sequence VALUES ('floor', 0);
+
+-- What a session is for: a conversation of the user's, or something that is not listed with these.
+ALTER TABLE session ADD COLUMN kind TEXT NOT NULL DEFAULT 'chat';
+
+-- What the layers above keep of a session, as JSON; and by what it is found: the owner's number in
+-- 8 bytes, then the digests of its key's parts.
+ALTER TABLE profile ADD COLUMN system BLOB NOT NULL DEFAULT x'7b7d';
+ALTER TABLE profile ADD COLUMN system_key BLOB;
+CREATE INDEX profile_by_key ON profile (system_key) WHERE system_key IS NOT NULL;
+
+-- When anything of a session's record or of its messages was last written, by the store's clock.
+-- As with the activity, an append leaves the row alone but for the first in a second: then it is the
+-- time of the tip, if that is of this second; it may have been said at any other time.
+ALTER TABLE session ADD COLUMN updated_at INTEGER NOT NULL DEFAULT 0;
+UPDATE session SET updated_at = max(created_at,
+    (SELECT n.active_at FROM standing n WHERE n.number = session.number));
+
+DROP VIEW standing;
+CREATE VIEW standing AS
+SELECT s.number, s.owner, s.id, s.home, s.tree, coalesce(t.pos, s.tip) AS tip, s.fork,
+    s.lead + coalesce(t.path_tokens, 0) AS context,
+    s.apart + (coalesce(t.pos, s.tip) & 0xffffff) AS messages,
+    s.overlays, s.edited, s.version, s.created_at,
+    iif(t.pos > s.tip, t.created_at, s.active_at) AS active_at, s.active_s, t.id AS tip_id,
+    s.closed, s.has_data, s.kind,
+    iif(t.pos > s.tip AND t.created_at
+            BETWEEN s.updated_at AND s.updated_at - s.updated_at % 1000000 + 999999,
+        t.created_at, s.updated_at) AS updated_at,
+    iif(s.has_data, coalesce(
+        (SELECT max(d.pos) FROM data d
+         WHERE d.pos BETWEEN coalesce(t.pos, s.tip) & ~0xffffff AND coalesce(t.pos, s.tip)),
+        (SELECT g.data_at FROM segment g WHERE g.number = coalesce(t.pos, s.tip) >> 24)
+    ), 0) AS data_at
+FROM session s LEFT JOIN message t ON t.pos = iif(
+    s.grows, (SELECT max(pos) FROM message WHERE pos BETWEEN s.tip AND s.tip | 0xffffff), s.tip
+);
