@@ -14,7 +14,7 @@ import msgspec
 
 from ..errors import MessageConflictError, UnsupportedOperationError, UsageError
 from ..model import DataVersion
-from ..rules import check
+from ..rules import check, document_checks
 from ..rules.codec import Packed, pack
 from ..rules.data import with_data
 from ..store import Store
@@ -139,8 +139,8 @@ class _FileCheck:
             elif isinstance(line, OverlayLine):
                 self._overlay(line, it.number)
             elif isinstance(line, DocumentLine):
-                check.document(self._owner, self._session.id or None, line.key)
-                check.document_value(line.value, self._store.max_message_bytes)
+                document_checks.document(self._owner, self._session.id or None, line.key)
+                document_checks.document_value(line.value, self._store.max_message_bytes)
                 self._now.documents.add(line.key)
             elif isinstance(line, UsageLine):
                 check.usage(new_usage(line))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...model import DocumentChange, DocumentPut, Fence, SessionPatch
-from ...rules import check
+from ...rules import check, document_checks
 
 
 class DocumentWrite(NamedTuple):
@@ -46,7 +46,7 @@ def checked_extras(
     if patch is not None:
         check.patch(patch)
     return Extras(
-        fences=check.fences(fence),
+        fences=document_checks.fences(fence),
         expected_version=expected_version,
         documents=document_writes(documents, max_bytes),
         patch=patch,
@@ -55,13 +55,13 @@ def checked_extras(
 
 def document_writes(changes: Sequence[DocumentChange], max_bytes: int) -> tuple[DocumentWrite, ...]:
     """Check changes of a session's documents."""
-    check.document_changes(changes, max_bytes)
+    document_checks.document_changes(changes, max_bytes)
     return tuple(_write(it) for it in changes)
 
 
 def _write(change: DocumentChange) -> DocumentWrite:
     if not isinstance(change, DocumentPut):
         return DocumentWrite(change.key, None, change.expected_version, None, True)
-    expires_in_us = check.session_expiry(change.expires_in_s, change.key)
+    expires_in_us = document_checks.session_expiry(change.expires_in_s, change.key)
     inherit = change.inherit
     return DocumentWrite(change.key, change.value, change.expected_version, expires_in_us, inherit)

@@ -26,7 +26,7 @@ class AsyncSessionDeletionContract(AsyncContractBase):
         await store.update_session(ADA, "s", SessionPatch(title="t", tags=["x"]))
         await store.delete_session(ADA, "s")
         record = await store.create_session(ADA, NewSession(id="s"))
-        assert (record.tip, record.messages, record.version) == (ROOT, 0, 1)
+        assert (record.tip, record.messages) == (ROOT, 0)
         assert (record.title, record.tags, record.context_tokens) == (None, [], 0)
         assert await shown_in(store) == []
         assert await store.find_messages(ADA, "s", ["1"]) == [None]

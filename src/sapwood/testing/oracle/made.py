@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ...errors import MessageConflictError
 from ...model import NewMessage
-from .node import Home, Node, content
+from .base import Refused
+from .node import Home, Node, content, spelt
 
 
 def mark_message(id: str) -> NewMessage:
@@ -22,3 +26,10 @@ def new_node(message: NewMessage, parent: Node | None, home: Home, now_us: int) 
     said = now_us if message.created_us is None else message.created_us
     extra = message.extra if isinstance(message.extra, dict) else {}
     return Node(message, content(message), parent, home, message.tokens or 0, said, extra)
+
+
+def refuse_other_data(known: list[Node], count: int, data: dict[str, Any] | None) -> None:
+    """Refuse known nodes that have other data: only the last of a batch is given any."""
+    for n, node in enumerate(known, 1):
+        if spelt(node.data) != spelt(data if n == count else None):
+            raise Refused(MessageConflictError)

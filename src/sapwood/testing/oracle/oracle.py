@@ -26,8 +26,8 @@ from ...model import (
     SessionPatch,
 )
 from .base import Refused, beside, name_of, refuse
-from .made import mark_message, new_mark, new_node
-from .node import Cover, Home, Node, content, data_node, path_to, spelt
+from .made import mark_message, new_mark, new_node, refuse_other_data
+from .node import Cover, Home, Node, content, data_node, path_to
 from .overlays import OracleOverlays
 from .session import Session
 from .units import (
@@ -256,7 +256,7 @@ class Oracle(OracleOverlays):
         wrong = [*wrong_with(found, along, now_us), *closed(found)]
         with beside(wrong):
             known = self._known(found, batch, parent, is_mark)
-            _refuse_other_data(known, len(batch), data)
+            refuse_other_data(known, len(batch), data)
         if len(known) == len(batch):
             return known, 0
         with beside(wrong):
@@ -395,10 +395,3 @@ class Oracle(OracleOverlays):
         covers = {cover for session in self.sessions.values() for cover in session.covers}
         quoting = [cover for cover in covers if cover.nodes & set(nodes)]
         return [cover.id for cover in sorted(quoting, key=lambda cover: cover.number)]
-
-
-def _refuse_other_data(known: list[Node], count: int, data: dict[str, Any] | None) -> None:
-    """Refuse known nodes that have other data: only the last of a batch is given any."""
-    for n, node in enumerate(known, 1):
-        if spelt(node.data) != spelt(data if n == count else None):
-            raise Refused(MessageConflictError)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....model import Document, DocumentChange, Fence
-from ....rules import check
+from ....rules import check, document_checks
 from ....rules.key_range import KeyRange
 from ....store._async.documents import AsyncDocumentCalls
 from ..extras import DocumentWrite, checked_extras
@@ -21,7 +21,7 @@ class AsyncBaseDocuments(AsyncDocumentCalls):
     async def find_document(
         self, owner: str, key: str, *, session: str | None = None
     ) -> Document | None:
-        check.document(owner, session, key)
+        document_checks.document(owner, session, key)
         return await self._runner.read(lambda unit: unit.documents.find(owner, session, key))
 
     async def put_document(
@@ -35,11 +35,11 @@ class AsyncBaseDocuments(AsyncDocumentCalls):
         expires_in_s: float | None = None,
         inherit: bool = True,
     ) -> Document:
-        check.document(owner, session, key)
-        check.document_value(value, self.max_message_bytes)
+        document_checks.document(owner, session, key)
+        document_checks.document_value(value, self.max_message_bytes)
         check.version(expected_version)
-        check.inheritance(inherit, session, key)
-        expires_in_us = check.expiry(expires_in_s, session, key)
+        document_checks.inheritance(inherit, session, key)
+        expires_in_us = document_checks.expiry(expires_in_s, session, key)
         new = DocumentWrite(key, value, expected_version, expires_in_us, inherit)
         return await self._runner.write(lambda unit: unit.documents.put(owner, session, new))
 
@@ -64,8 +64,8 @@ class AsyncBaseDocuments(AsyncDocumentCalls):
         expires_in_s: float,
         session: str | None = None,
     ) -> Document:
-        check.document(owner, session, key)
-        expires_in_us = check.renewal(expected_version, expires_in_s, session, key)
+        document_checks.document(owner, session, key)
+        expires_in_us = document_checks.renewal(expected_version, expires_in_s, session, key)
         return await self._runner.write(
             lambda unit: unit.documents.renew(owner, session, key, expected_version, expires_in_us)
         )
@@ -78,14 +78,14 @@ class AsyncBaseDocuments(AsyncDocumentCalls):
         session: str | None = None,
         expected_version: int | None = None,
     ) -> bool:
-        check.document(owner, session, key)
+        document_checks.document(owner, session, key)
         check.version(expected_version)
         return await self._runner.write(
             lambda unit: unit.documents.delete(owner, session, key, expected_version)
         )
 
     async def delete_documents(self, owner: str, prefix: str, *, session: str | None = None) -> int:
-        check.documents(owner, session, prefix)
+        document_checks.documents(owner, session, prefix)
         return await self._runner.write(
             lambda unit: unit.documents.delete_prefix(owner, session, prefix)
         )
@@ -101,7 +101,7 @@ class AsyncBaseDocuments(AsyncDocumentCalls):
         reverse: bool = False,
         values: bool = True,
     ) -> list[Document]:
-        check.documents(owner, session, prefix)
+        document_checks.documents(owner, session, prefix)
         check.given(check.key, after, "after")
         check.whole(limit, "limit", 1)
         asked = KeyRange(prefix, after, limit, bool(reverse))

@@ -36,7 +36,7 @@ from ....model import (
     Usage,
     UsageTotal,
 )
-from ....rules import check
+from ....rules import check, document_checks
 from ....rules.codec import MAX_MESSAGE_BYTES, pack
 from ....rules.query import parse
 from ....rules.tokens import estimate_text
@@ -124,7 +124,7 @@ class AsyncBaseStore(AsyncBaseData, AsyncBaseDocuments, AsyncStore):
         check.owner_and_session(owner, session)
         check.place(message, "message")
         check.given(check.place, expected_tip, "expected_tip")
-        fences = check.fences(fence)
+        fences = document_checks.fences(fence)
         return await self._runner.write(
             lambda unit: unit.sessions.checkout(owner, session, message, expected_tip, fences)
         )
@@ -215,7 +215,7 @@ class AsyncBaseStore(AsyncBaseData, AsyncBaseDocuments, AsyncStore):
     ) -> Deleted:
         check.owner_and_session(owner, session)
         check.message_ids(ids)
-        fences = check.fences(fence)
+        fences = document_checks.fences(fence)
         return await self._runner.write(
             lambda unit: unit.messages.delete(owner, session, ids, fences)
         )
@@ -278,7 +278,7 @@ class AsyncBaseStore(AsyncBaseData, AsyncBaseDocuments, AsyncStore):
     ) -> Overlay:
         check.owner_and_session(owner, session)
         check.new_overlay(overlay, self.max_message_bytes)
-        fences = check.fences(fence)
+        fences = document_checks.fences(fence)
         id = overlay.id or self._new_id()
         tokens = estimate_text(overlay.summary) if overlay.tokens is None else overlay.tokens
         return await self._runner.write(
@@ -299,7 +299,7 @@ class AsyncBaseStore(AsyncBaseData, AsyncBaseDocuments, AsyncStore):
     ) -> Overlay:
         check.owner_and_session(owner, session)
         check.name(overlay, "overlay")
-        fences = check.fences(fence)
+        fences = document_checks.fences(fence)
         return await self._runner.write(
             lambda unit: unit.overlays.undo(owner, session, overlay, fences)
         )
