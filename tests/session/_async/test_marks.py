@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from servers.urls import SERVERS
+from tier import FULL
 
 from sapwood import ROOT, AsyncSession, AsyncSessionManager
 from sapwood.errors import UsageError
+
+# Redis keeps no data at positions yet.
+STORES = ["memory", "sqlite", *(it for it in SERVERS if FULL and it != "redis")]
+pytestmark = pytest.mark.parametrize("url", STORES, indirect=True)
 
 
 async def mark(sessions: AsyncSessionManager, chat: AsyncSession, id: str, **value: Any) -> None:

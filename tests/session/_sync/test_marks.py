@@ -7,9 +7,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from servers.urls import SERVERS
+from tier import FULL
 
 from sapwood import ROOT, Session, SessionManager
 from sapwood.errors import UsageError
+
+# Redis keeps no data at positions yet.
+STORES = ["memory", "sqlite", *(it for it in SERVERS if FULL and it != "redis")]
+pytestmark = pytest.mark.parametrize("url", STORES, indirect=True)
 
 
 def mark(sessions: SessionManager, chat: Session, id: str, **value: Any) -> None:
