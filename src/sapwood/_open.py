@@ -85,7 +85,7 @@ StorePlace = Path | Server | None
 
 
 def open(
-    url: str | None = None,
+    url: str | Path | None = None,
     *,
     owner: str = "default",
     token_counter: TokenCounter | None = None,
@@ -96,7 +96,7 @@ def open(
 ) -> SessionManager:
     """Open a store and return the owner's sessions in it.
 
-    `sqlite:///file.db` is a file in the current folder, `sqlite:////folder/file.db` one anywhere,
+    A path such as `agent.db` is a SQLite file, as `sqlite:///agent.db` is;
     `postgresql://user:password@host/database` is a server, to which the first call connects, and
     `memory://` is gone when it is closed. Without a URL it is the environment's `SAPWOOD_STORE`,
     or a file in the user's data folder. `durability="normal"` does not wait for the disk: a power
@@ -111,7 +111,7 @@ def open(
 
 
 def open_async(
-    url: str | None = None,
+    url: str | Path | None = None,
     *,
     owner: str = "default",
     token_counter: TokenCounter | None = None,
@@ -130,7 +130,7 @@ def open_async(
 class _Stored(NamedTuple):
     """What `open` is told of where sessions are stored."""
 
-    url: str | None
+    url: str | Path | None
     durability: str
     search: str | None
     max_message_bytes: int | None
@@ -185,7 +185,7 @@ def _clock() -> int:
     return time.time_ns() // 1000
 
 
-def _index(url: str | None, search: str | None) -> Server | None:
+def _index(url: str | Path | None, search: str | None) -> Server | None:
     """Return the index to attach; that of the environment belongs to the store of it."""
     if url is None and search is None:
         search = os.environ.get(SEARCH_VARIABLE) or None
@@ -200,13 +200,13 @@ def _index(url: str | None, search: str | None) -> Server | None:
     return Server(*found, f"{scheme.lower()}://{rest}")
 
 
-def file_of(url: str | None = None) -> Path | None:
+def file_of(url: str | Path | None = None) -> Path | None:
     """Return the database's file that `open` would use; None means that it is none."""
     place = _find(url)
     return place if isinstance(place, Path) else None
 
 
-def _find(url: str | None, *, make_folder: bool = False) -> StorePlace:
+def _find(url: str | Path | None, *, make_folder: bool = False) -> StorePlace:
     """Find where sessions live, by the argument or the environment, or else the user's own file."""
     given = os.environ.get(VARIABLE) or None if url is None else url
     if given is not None:
@@ -222,12 +222,17 @@ def _find(url: str | None, *, make_folder: bool = False) -> StorePlace:
     return folder / "sapwood.db"
 
 
-def _parse(url: str) -> StorePlace:
+def _parse(url: str | Path) -> StorePlace:
+    if _is_path(url):
+        return Path(url).expanduser()
     # Only the scheme is ever quoted in an error: what follows it may hold a password.
     scheme, colon, rest = str(url).partition("://")
     scheme = scheme.lower()
     if not colon:
-        raise UsageError(f"the store's URL has no scheme: use {SCHEMES}", path="url")
+        raise UsageError(
+            f"the store's URL has no scheme: use a file's path, as ./agent.db, or {SCHEMES}",
+            path="url",
+        )
     # After sqlalchemy+ comes whatever SQLAlchemy knows.
     server = SERVERS.get(scheme) or SERVERS.get(scheme.split("sqlalchemy+")[0] or "sqlalchemy")
     if server is not None:
@@ -241,6 +246,16 @@ def _parse(url: str) -> StorePlace:
     if rest:
         raise UsageError("nothing comes after memory://", path="url")
     return None
+
+
+def _is_path(url: str | Path) -> bool:
+    """Whether it is a file's path: it has a folder or a suffix, and nothing of a URL."""
+    if isinstance(url, Path):
+        return True
+    name = str(url)
+    if os.name == "nt" and name[1:2] == ":":
+        name = name[2:]
+    return not set(name) & set(":@?#") and ("/" in name or os.sep in name or "." in name)
 
 
 def _sqlite_file(rest: str) -> Path:
