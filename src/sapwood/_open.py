@@ -20,6 +20,7 @@ from .session.settings import SettingFields, refuse_uncallable, settings_of
 
 if TYPE_CHECKING:
     from .session import AsyncSessionManager
+    from .store import AsyncStore, Store
 
 M = TypeVar("M")
 
@@ -106,8 +107,8 @@ def open(
     settings are those of every session: `context`, `compact_with`, `compact_after`, `listeners` and
     so on.
     """
-    stored = _Stored(url, durability, search, max_message_bytes)
-    return _open(SessionManager, "", owner, stored, token_counter, settings)
+    place = _Place(url, durability, search, max_message_bytes)
+    return _open(SessionManager, "", owner, place, token_counter, settings)
 
 
 def open_async(
@@ -123,11 +124,39 @@ def open_async(
     """Open a store for use on an event loop; the same as `open` otherwise."""
     from .session import AsyncSessionManager
 
-    stored = _Stored(url, durability, search, max_message_bytes)
-    return _open(AsyncSessionManager, "Async", owner, stored, token_counter, settings)
+    place = _Place(url, durability, search, max_message_bytes)
+    return _open(AsyncSessionManager, "Async", owner, place, token_counter, settings)
 
 
-class _Stored(NamedTuple):
+def open_store(
+    url: str | Path | None = None,
+    *,
+    durability: Literal["full", "normal"] = "full",
+    search: str | None = None,
+    max_message_bytes: int | None = None,
+) -> Store:
+    """Open a store by itself, without an owner: for what operators do over all owners.
+
+    The arguments are those of `open`. Whoever opens it closes it.
+    """
+    opened: Store = _Place(url, durability, search, max_message_bytes).open("", _new_ids())
+    return opened
+
+
+def open_store_async(
+    url: str | Path | None = None,
+    *,
+    durability: Literal["full", "normal"] = "full",
+    search: str | None = None,
+    max_message_bytes: int | None = None,
+) -> AsyncStore:
+    """Open a store by itself for use on an event loop; the same as `open_store` otherwise."""
+    place = _Place(url, durability, search, max_message_bytes)
+    opened: AsyncStore = place.open("Async", _new_ids())
+    return opened
+
+
+class _Place(NamedTuple):
     """What `open` is told of where sessions are stored."""
 
     url: str | Path | None
@@ -135,46 +164,60 @@ class _Stored(NamedTuple):
     search: str | None
     max_message_bytes: int | None
 
+    def open(
+        self, twin: str, new_id: Callable[[], str], settings: SettingFields | None = None
+    ) -> Any:
+        """Check the arguments, open the store, and attach the index; `twin` begins its class names.
+
+        The settings are checked, too, before a file is opened.
+        """
+        if self.durability not in ("full", "normal"):
+            raise UsageError(
+                f"durability must be 'full' or 'normal', not {self.durability!r}",
+                path="durability",
+            )
+        limit = self.max_message_bytes
+        check.whole(limit, "max_message_bytes", 1, MOST_MESSAGE_BYTES)
+        options: dict[str, Any] = {} if limit is None else {"max_message_bytes": limit}
+        place = _find(self.url, make_folder=True)
+        if isinstance(place, Server) and self.durability != "full":
+            raise UsageError(
+                "on a server durability is the server's: it is set there (its page in docs/ says "
+                "how)",
+                path="durability",
+            )
+        index = _index(self.url, self.search)
+        settings_of(settings or {}, ("owner", "token_counter", *self._fields[1:]))
+        if isinstance(place, Server):
+            store = place.load(twin).from_url(place.url, new_id=new_id, **options)
+        elif place is None:
+            store = _load("memory", f"{twin}MemoryStore")(clock=_clock, new_id=new_id, **options)
+        else:
+            kind = _load("sqlite", f"{twin}SqliteStore")
+            store = kind(place, clock=_clock, new_id=new_id, durability=self.durability, **options)
+        if index is not None:
+            attached = index.load(twin).from_url(index.url)
+            store = _load("searched", f"{twin}SearchedStore")(store, attached)
+        return store
+
 
 def _open(
     manager: Callable[..., M],
     twin: str,
     owner: str,
-    stored: _Stored,
+    place: _Place,
     token_counter: TokenCounter | None,
     settings: SettingFields,
 ) -> M:
-    """Check the arguments, open the store, and attach the index; `twin` begins its class names."""
     check_name(owner, "owner")
-    url, durability, search, limit = stored
-    if durability not in ("full", "normal"):
-        raise UsageError(
-            f"durability must be 'full' or 'normal', not {durability!r}", path="durability"
-        )
-    check.whole(limit, "max_message_bytes", 1, MOST_MESSAGE_BYTES)
-    options = {} if limit is None else {"max_message_bytes": limit}
-    place = _find(url, make_folder=True)
-    if isinstance(place, Server) and durability != "full":
-        raise UsageError(
-            "on a server durability is the server's: it is set there (its page in docs/ says how)",
-            path="durability",
-        )
-    index = _index(url, search)
-    # Before a file is opened.
-    settings_of(settings, ("owner", "token_counter", *_Stored._fields[1:]))
     refuse_uncallable(token_counter, "token_counter")
-    new_id = IdMaker(_clock, os.urandom)
-    if isinstance(place, Server):
-        store = place.load(twin).from_url(place.url, new_id=new_id, **options)
-    elif place is None:
-        store = _load("memory", f"{twin}MemoryStore")(clock=_clock, new_id=new_id, **options)
-    else:
-        kind = _load("sqlite", f"{twin}SqliteStore")
-        store = kind(place, clock=_clock, new_id=new_id, durability=durability, **options)
-    if index is not None:
-        attached = index.load(twin).from_url(index.url)
-        store = _load("searched", f"{twin}SearchedStore")(store, attached)
+    new_id = _new_ids()
+    store = place.open(twin, new_id, settings)
     return manager(store, owner=owner, new_id=new_id, token_counter=token_counter, **settings)
+
+
+def _new_ids() -> IdMaker:
+    return IdMaker(_clock, os.urandom)
 
 
 def _load(folder: str, name: str) -> Any:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Literal, Self, Unpack
 
 from ...calls import Call
@@ -46,6 +47,8 @@ NEAREST_OF = 1_000
 class SessionManager(Configurable, Entering):
     """The sessions of one owner. A context manager: leaving it closes the store.
 
+    One that `for_owner` gave closes nothing.
+
     What is set here holds for every session that it gives from then on.
     """
 
@@ -54,7 +57,7 @@ class SessionManager(Configurable, Entering):
         store: Store,
         *,
         owner: str = "default",
-        new_id: Callable[[], str],
+        new_id: Callable[[], str] | None = None,
         token_counter: TokenCounter | None = None,
         **settings: Unpack[SettingFields],
     ) -> None:
@@ -62,6 +65,7 @@ class SessionManager(Configurable, Entering):
         self._store = store
         self._owner = owner
         self._new_id = new_id
+        self._is_owners_only = False
         known = settings_of(settings, ("owner", "new_id", "token_counter"))
         self._setup = Setup(known, token_counter, new_id)
 
@@ -78,6 +82,18 @@ class SessionManager(Configurable, Entering):
     def owner(self) -> str:
         """Whom the sessions belong to."""
         return self._owner
+
+    def for_owner(self, owner: str) -> Self:
+        """Return the manager of another owner's sessions, on the same store and set up alike.
+
+        It costs nothing, and is made for each request; closing it closes nothing.
+        """
+        check_name(owner, "owner")
+        other = copy(self)
+        other._owner = owner
+        other._is_owners_only = True
+        other._setup = copy(self._setup)
+        return other
 
     @Call.reminding
     def session(
@@ -109,7 +125,11 @@ class SessionManager(Configurable, Entering):
     def create(self, id: str | None = None, **fields: Unpack[NewSessionFields]) -> Session:
         """Create a session; without an id it gets one. `AlreadyExistsError` when it is taken."""
         known = new_session_fields(fields)
-        new = NewSession(id=self._new_id() if id is None else id, **known)
+        if id is None:
+            if self._new_id is None:
+                raise UsageError("a manager without new_id needs the session's id", path="id")
+            id = self._new_id()
+        new = NewSession(id=id, **known)
         record = self.store.create_session(self._owner, new)
         return self._hold(record.id)
 
@@ -209,7 +229,8 @@ class SessionManager(Configurable, Entering):
 
     def close(self) -> None:
         """Close the store; closing it again does nothing."""
-        self._store.close()
+        if not self._is_owners_only:
+            self._store.close()
 
     def __enter__(self) -> Self:
         """Return the manager itself."""
