@@ -29,6 +29,7 @@ WORDS = {
     "asynccontextmanager": "contextmanager",
     "_async": "_sync",
     "open_async": "open",
+    "open_store_async": "open_store",
 }
 CLASS = re.compile(r"\bAsync(?=[A-Z])")
 PATTERN = re.compile(

@@ -211,3 +211,7 @@ class MissingDependencyError(SapwoodError, ImportError):
         # An ImportError keeps these outside of its __dict__.
         own = {"msg": self.msg, "name": self.name, "path": self.path}
         return _restore, (type(self), self.args, {**self.__dict__, **own})
+
+
+class SapwoodWarning(UserWarning):
+    """What works, and is most likely not what was meant."""

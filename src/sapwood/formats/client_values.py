@@ -18,12 +18,13 @@ def values_of(given: Any, one: str, many: str) -> Iterator[tuple[Json, str]]:
     if isinstance(given, Sequence) and not isinstance(given, (str, bytes, bytearray)):
         for index, value in enumerate(given):
             path = f"{many}[{index}]"
-            yield _value(value, path), path
+            yield value_of(value, path), path
     else:
-        yield _value(given, one), one
+        yield value_of(given, one), one
 
 
-def _value(given: Any, path: str) -> Json:
+def value_of(given: Any, path: str) -> Json:
+    """Return a copy of an object that a client hands in, as plain JSON."""
     if type(given) is dict:
         try:
             copied: Json = copy_json(given, path)

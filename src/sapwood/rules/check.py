@@ -31,6 +31,7 @@ from .codec import encode_json, refuse_json
 from .ids import check_key, check_name, check_time
 from .system import MOST_PARTS
 from .tokens import MAX_TOKENS
+from .wording import a_kind
 
 MAX_PAGE = 10_000
 MAX_HITS = 1_000
@@ -78,7 +79,7 @@ def message_ids(ids: Sequence[str]) -> None:
 def listed(values: Any, what: str) -> None:
     """Check that several values are given, and not one."""
     if isinstance(values, str | bytes) or not isinstance(values, Sequence):
-        raise UsageError(f"{what} is a {type(values).__name__}: give a list", path=what)
+        raise UsageError(f"{what} is {a_kind(values)}: give a list", path=what)
 
 
 def _names(values: Sequence[str], what: str) -> None:

@@ -16,6 +16,7 @@ from ..errors import MessageTooLargeError, StoreCorruptError, UsageError
 from ..model import FilePart, NewMessage, Part, TextPart, ToolResultPart
 from .ids import IdMaker, check_name, check_time
 from .tokens import MAX_TOKENS, MESSAGE_OVERHEAD, estimate_parts, estimate_utf8
+from .wording import a_kind
 
 T = TypeVar("T")
 
@@ -335,7 +336,7 @@ def refuse_body(body: Body) -> None:
 def _refuse_part(part: Any, path: str) -> None:
     if not isinstance(part, Part):
         raise UsageError(
-            f"{path} is a {type(part).__name__}: parts are TextPart, ToolCallPart ...; "
+            f"{path} is {a_kind(part)}: parts are TextPart, ToolCallPart ...; "
             "part_from_json makes one of a JSON object",
             path=path,
         )
@@ -391,4 +392,4 @@ def _refuse_leaf(value: Any, path: str) -> None:
     except ValueError:
         raise UsageError(f"{path} has too many digits: use a string", path=path) from None
     if not same:
-        raise UsageError(f"{path} is a {type(value).__name__}, which is not JSON", path=path)
+        raise UsageError(f"{path} is {a_kind(value)}, which is not JSON", path=path)

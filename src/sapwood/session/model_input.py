@@ -5,7 +5,7 @@ The messages are made from a history: valid for a model, and within a budget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,6 +24,7 @@ from ..model import (
 from ..rules import check
 from ..rules.prompt import PromptBlock, render
 from ..rules.tokens import TokenCounter, count_tokens, estimate_parts, estimate_text
+from ..rules.wording import a_kind
 
 if TYPE_CHECKING:
     from ..context import Block, LoadedKey
@@ -33,6 +34,22 @@ BYTES_FOR_A_TOKEN = 8
 LEAST_BYTES = 64 * 1024
 MORE = 4
 """How many times more is read when the end that was read is too short."""
+
+
+def _refuse_other_tool(tool: object, where: str) -> None:
+    """Refuse what is no definition of a tool, and say how one is made of it."""
+    if isinstance(tool, ToolDefinition):
+        return
+    made = "ToolDefinition(name=..., description=..., schema=...)"
+    if isinstance(tool, Mapping):
+        named = tool.get("function", tool)
+        name = named.get("name") if isinstance(named, Mapping) else None
+        made = made.replace("...", repr(name), 1) if isinstance(name, str) else made
+        made += ", whose schema is the JSON Schema of its arguments"
+    elif callable(tool):
+        name = getattr(tool, "__name__", "...")
+        made = made.replace("...", repr(name), 1) + ", and call the function yourself"
+    raise UsageError(f"{where} is {a_kind(tool)}: give {made}", path=where)
 
 
 class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,11 +68,11 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
     def with_tools(self, tools: Sequence[ToolDefinition]) -> ShownContext:
         """Add the caller's own tools after those of the blocks."""
         if not isinstance(tools, Sequence):
-            raise UsageError(f"tools is a {type(tools).__name__}: give a list", path="tools")
+            raise UsageError(f"tools is {a_kind(tools)}: give a list", path="tools")
         taken = {tool.name for tool in self.tools}
         for index, tool in enumerate(tools):
             where = f"tools[{index}]"
-            check.instance(tool, ToolDefinition, where)
+            _refuse_other_tool(tool, where)
             check.name(tool.name, f"{where}.name")
             check.instance(tool.schema, dict, f"{where}.schema")
             if tool.name in taken:

@@ -111,6 +111,7 @@ class AsyncSession(
         The frozen prompt is rendered anew; if that fails, before it is next shown.
         """
         stored, context = self._stored, self._context()
+        self._pairs.forget()
         record = await stored.store.clear_session(stored.owner, stored.id)
         with stored.after_a_write("notes about cleared messages are left: clear it again"):
             await context.size.forget_report()

@@ -30,18 +30,24 @@ class AsyncStoredSession:
     One that is lazy is created by its first write, as what it says.
     """
 
-    __slots__ = ("id", "lazy", "owner", "setup", "store")
+    __slots__ = ("_store", "id", "lazy", "owner", "setup")
 
     def __init__(
         self, store: AsyncStore, owner: str, id: str, setup: Setup, *, lazy: NewSession | None
     ) -> None:
         check_name(owner, "owner")
         check_name(id, "session")
-        self.store = store
+        self._store = store
         self.owner = owner
         self.id = id
         self.setup = setup
         self.lazy = lazy
+
+    @property
+    def store(self) -> AsyncStore:
+        """Where it is stored."""
+        AsyncCall.warn_on_loop()
+        return self._store
 
     async def record(self) -> SessionRecord:
         """Return the session's record, or raise `NotFoundError`."""

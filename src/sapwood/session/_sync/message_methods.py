@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -41,7 +41,7 @@ class MessageMethods(SessionBase):
 
     def append(
         self,
-        role: str | NewMessage,
+        role: str | NewMessage | Mapping[str, Any],
         content: Content | None = None,
         *,
         id: str | None = None,
@@ -49,18 +49,22 @@ class MessageMethods(SessionBase):
         metadata: dict[str, Any] | None = None,
         parent: PlaceRef | None = None,
         expected_tip: PlaceRef | None = None,
+        allow_orphans: bool = False,
     ) -> Message:
         """Append a message after the tip, or after `parent`; the tip moves to it.
 
-        The message is given by its fields, or whole in place of the role; `name` tells several
-        speakers of one role apart. Idempotent by `id`: the same message again gives back the
-        stored one, other content is a `MessageConflictError`. `StaleTipError` when the tip is not
-        the expected one.
+        The message is given by its fields, or whole in place of the role, also as a vendor's SDK
+        has it; `name` tells several speakers of one role apart. Idempotent by `id`: the same
+        message again gives back the stored one, other content is a `MessageConflictError`.
+        `StaleTipError` when the tip is not the expected one. A result without a call that it
+        answers is refused, unless `allow_orphans` is set, as importers do.
         """
         message = as_new_message(
             role, content, self._setup.counter, id=id, name=name, metadata=metadata
         )
-        return (self._append([message], parent, expected_tip)).messages[0]
+        new = self._cleaned([message])
+        done = self._append(new, parent, expected_tip, allow_orphans=allow_orphans)
+        return done.messages[0]
 
     def append_all(
         self,
@@ -68,14 +72,16 @@ class MessageMethods(SessionBase):
         *,
         parent: PlaceRef | None = None,
         expected_tip: PlaceRef | None = None,
+        allow_orphans: bool = False,
     ) -> list[Message]:
         """Append several messages, one after the other, all or none.
 
-        Each is a `NewMessage` or a pair `(role, content)`. A repeated call is told apart from a
-        new one by the ids, so give them when you retry.
+        Each is a `NewMessage`, a pair `(role, content)`, or a message as a vendor's SDK has it. A
+        repeated call is told apart from a new one by the ids, so give them when you retry.
         """
-        new = new_messages(messages, self._setup.counter)
-        return (self._append(new, parent, expected_tip)).messages
+        new = self._cleaned(new_messages(messages, self._setup.counter))
+        done = self._append(new, parent, expected_tip, allow_orphans=allow_orphans)
+        return done.messages
 
     def update(
         self,
@@ -100,9 +106,9 @@ class MessageMethods(SessionBase):
             name = old.name if name is UNSET else name
             metadata = old.metadata if metadata is None else metadata
         id = id_of(message)
-        return self._replace(
-            new_message(role, content, self._setup.counter, id=id, name=name, metadata=metadata)
-        )
+        new = new_message(role, content, self._setup.counter, id=id, name=name, metadata=metadata)
+        [new] = self._cleaned([new])
+        return self._replace(new)
 
     def _replace(self, new: NewMessage) -> Message:
         """Write a message anew, which says which one it is."""
@@ -115,13 +121,14 @@ class MessageMethods(SessionBase):
 
     def upsert(
         self,
-        role: str | NewMessage,
+        role: str | NewMessage | Mapping[str, Any],
         content: Content | None = None,
         *,
         id: str | None = None,
         name: str | None = None,
         metadata: dict[str, Any] | None = None,
         parent: PlaceRef | None = None,
+        allow_orphans: bool = False,
     ) -> Message:
         """Change the message with this id, or append it when there is none."""
         message = as_new_message(
@@ -129,14 +136,15 @@ class MessageMethods(SessionBase):
         )
         if message.id is None:
             raise UsageError("upsert needs the message's id: without one, append it", path="id")
+        [message] = self._cleaned([message])
         try:
-            done = self._append([message], parent, None)
+            done = self._append([message], parent, None, allow_orphans=allow_orphans)
             [stored] = done.messages
             if not done.known or message.extra in (UNSET, stored.extra):
                 return stored
         except ConflictError:
             # It is there, with other content; erased ones stay erased.
-            if self._stored.find_message(message.id) is None:
+            if message.id is None or self._stored.find_message(message.id) is None:
                 raise
         return self._replace(message)
 

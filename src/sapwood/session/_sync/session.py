@@ -113,6 +113,7 @@ class Session(
         The frozen prompt is rendered anew; if that fails, before it is next shown.
         """
         stored, context = self._stored, self._context()
+        self._pairs.forget()
         record = stored.store.clear_session(stored.owner, stored.id)
         with stored.after_a_write("notes about cleared messages are left: clear it again"):
             context.size.forget_report()

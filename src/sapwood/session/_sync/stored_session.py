@@ -32,18 +32,24 @@ class StoredSession:
     One that is lazy is created by its first write, as what it says.
     """
 
-    __slots__ = ("id", "lazy", "owner", "setup", "store")
+    __slots__ = ("_store", "id", "lazy", "owner", "setup")
 
     def __init__(
         self, store: Store, owner: str, id: str, setup: Setup, *, lazy: NewSession | None
     ) -> None:
         check_name(owner, "owner")
         check_name(id, "session")
-        self.store = store
+        self._store = store
         self.owner = owner
         self.id = id
         self.setup = setup
         self.lazy = lazy
+
+    @property
+    def store(self) -> Store:
+        """Where it is stored."""
+        Call.warn_on_loop()
+        return self._store
 
     def record(self) -> SessionRecord:
         """Return the session's record, or raise `NotFoundError`."""
