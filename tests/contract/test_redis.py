@@ -10,8 +10,10 @@ from tier import WRITTEN_BY_HAND, usually
 
 from sapwood.stores.redis import AsyncRedisStore, RedisStore
 from sapwood.testing import (
+    AsyncDataStoreContract,
     AsyncDurableStoreContract,
     AsyncSharedContract,
+    DataStoreContract,
     DurableStoreContract,
     SharedContract,
     machine_for,
@@ -24,11 +26,13 @@ pytestmark = pytest.mark.usefixtures("redis_url")
 
 
 @usually(only=WRITTEN_BY_HAND)
-class TestRedisStore(OnServers, DurableStoreContract, SharedContract):
+class TestRedisStore(OnServers, DataStoreContract, DurableStoreContract, SharedContract):
     server = redis
 
 
-class TestAsyncRedisStore(AsyncOnServers, AsyncDurableStoreContract, AsyncSharedContract):
+class TestAsyncRedisStore(
+    AsyncOnServers, AsyncDataStoreContract, AsyncDurableStoreContract, AsyncSharedContract
+):
     server = redis
 
 

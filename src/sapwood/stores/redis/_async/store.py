@@ -38,7 +38,7 @@ class AsyncRedisStore(AsyncBaseStore):
     given. With `session_ttl_s`, a session that nobody appended to for that long is deleted.
     """
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
     _runner: AsyncPerLoopRunner[AsyncRedisRunner]
 
     def __init__(

@@ -40,7 +40,7 @@ class RedisStore(BaseStore):
     given. With `session_ttl_s`, a session that nobody appended to for that long is deleted.
     """
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
     _runner: PerLoopRunner[RedisRunner]
 
     def __init__(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....calls import AsyncAnswer
-from ...base._async.no_data import no_data
+from ...base.refusals import no_data
 from .data import AsyncDataStatements
 from .documents import AsyncDocumentStatements
 from .feed import AsyncFeedStatements

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....calls import Answer
-from ...base._sync.no_data import no_data
+from ...base.refusals import no_data
 from .data import DataStatements
 from .documents import DocumentStatements
 from .feed import FeedStatements
