@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ..errors import MessageTooLargeError, StoreCorruptError, UsageError
 from ..model import FilePart, NewMessage, Part, TextPart, ToolResultPart
 from .ids import IdMaker, check_name, check_time
+from .inline_files import files_in, joined, json_in, with_files, without_files
 from .tokens import MAX_TOKENS, MESSAGE_OVERHEAD, estimate_parts, estimate_utf8
 from .wording import a_kind
 
@@ -32,7 +33,7 @@ USUAL_ROLES = frozenset({"user", "assistant", "system", "developer", "tool"})
 
 
 class Body(msgspec.Struct, omit_defaults=True, gc=False):
-    """What of a message is stored as JSON."""
+    """What of a message is stored: as JSON, with the bytes of its files behind that."""
 
     parts: list[Part]
     metadata: dict[str, Any] = {}
@@ -185,8 +186,10 @@ def _listed(values: Iterable[Any], what: str) -> list[Any]:
 def encode_body(body: Body, max_bytes: int = MAX_MESSAGE_BYTES, is_plain: bool = False) -> bytes:
     """Encode a body, and make sure that it will be read back equal."""
     try:
-        data = _encode_body(body)
-        same = is_plain or _is_read_back(data, body)
+        files = files_in(body.parts)
+        said = replace(body, parts=without_files(body.parts, files)) if files else body
+        data = _encode_body(said)
+        same = is_plain or _is_read_back(data, said)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError) as error:
         refuse_body(body)
         found = _PLACE.search(str(error))
@@ -196,6 +199,7 @@ def encode_body(body: Body, max_bytes: int = MAX_MESSAGE_BYTES, is_plain: bool =
     if not same:
         refuse_body(body)
         raise UsageError("the message would not be read back as it is", path="message")
+    data = joined(data, files)
     if len(data) > max_bytes:
         raise MessageTooLargeError(
             f"the message has {len(data)} bytes and the limit is {max_bytes}: "
@@ -257,7 +261,9 @@ def keeping_extra(new: Packed, extra: dict[str, Any]) -> Packed:
 def decode_body(data: bytes, where: str) -> Body:
     """Decode a stored body; one that cannot be decoded is an error that says where."""
     try:
-        return _decode_body(data)
+        said = json_in(data)
+        body = _decode_body(said)
+        return body if said is data else replace(body, parts=with_files(body.parts, data))
     except _UNDECODABLE as error:
         raise StoreCorruptError(f"message {where} cannot be decoded: {error}") from error
 

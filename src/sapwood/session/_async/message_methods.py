@@ -26,9 +26,8 @@ from ...model import (
     UpdateEvent,
 )
 from ...rules import check
-from ...rules.codec import Body, encode_body
 from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
-from ..history_window import past
+from ..history_window import past, stored_size
 from ..references import MessageRef, PlaceRef, id_of, ids_of
 from .history import depth_on_path, read_window
 from .session_base import AsyncSessionBase
@@ -268,7 +267,7 @@ class AsyncMessageMethods(AsyncSessionBase):
             RowStatistic(
                 id=entry.id,
                 role=entry.role,
-                bytes=len(encode_body(Body(entry.parts, entry.metadata))),
+                bytes=stored_size(entry),
                 tokens=entry.tokens,
             )
             async for entry in self.iter_history(leaf, overlays=False)

@@ -28,9 +28,8 @@ from ...model import (
     UpdateEvent,
 )
 from ...rules import check
-from ...rules.codec import Body, encode_body
 from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
-from ..history_window import past
+from ..history_window import past, stored_size
 from ..references import MessageRef, PlaceRef, id_of, ids_of
 from .history import depth_on_path, read_window
 from .session_base import SessionBase
@@ -264,7 +263,7 @@ class MessageMethods(SessionBase):
             RowStatistic(
                 id=entry.id,
                 role=entry.role,
-                bytes=len(encode_body(Body(entry.parts, entry.metadata))),
+                bytes=stored_size(entry),
                 tokens=entry.tokens,
             )
             for entry in self.iter_history(leaf, overlays=False)

@@ -22,6 +22,7 @@ from .feed_records import (
     AsyncFeedReaderContract,
     AsyncRecordFeedContract,
 )
+from .files import AsyncFileContract
 from .forks import AsyncDetachedForkContract, AsyncForkContract
 from .kinds import AsyncKindContract, AsyncKindSearchContract
 from .known import AsyncKnownContract
@@ -74,6 +75,7 @@ class AsyncStoreContract(
     AsyncDeleteContract,
     AsyncNameContract,
     AsyncDigestContract,
+    AsyncFileContract,
     AsyncParentContract,
     AsyncStreamContract,
     AsyncHomesContract,

@@ -24,6 +24,7 @@ from .feed_records import (
     FeedReaderContract,
     RecordFeedContract,
 )
+from .files import FileContract
 from .forks import DetachedForkContract, ForkContract
 from .kinds import KindContract, KindSearchContract
 from .known import KnownContract
@@ -76,6 +77,7 @@ class StoreContract(
     DeleteContract,
     NameContract,
     DigestContract,
+    FileContract,
     ParentContract,
     StreamContract,
     HomesContract,
