@@ -1,6 +1,5 @@
 """A model's endpoint on this machine, for tests: a real HTTP server with prepared answers."""
 
-from . import completions, messages, responses
 from .replies import Drop, Hang, Reply, Stream
 from .server import Asked, Endpoint
 

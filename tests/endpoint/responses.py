@@ -57,14 +57,7 @@ def _within(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
     match item:
         case {"type": "message", "content": content}:
             for number, part in enumerate(content):
-                field = "refusal" if part["type"] == "refusal" else "text"
-                kind = "refusal" if field == "refusal" else "output_text"
-                at = {"content_index": number}
-                empty = {**part, field: ""}
-                yield {"type": "response.content_part.added", "part": empty, **at}
-                for piece in pieces(part[field]):
-                    yield {"type": f"response.{kind}.delta", "delta": piece, "logprobs": [], **at}
-                yield {"type": "response.content_part.done", "part": part, **at}
+                yield from _within_content(part, {"content_index": number})
         case {"type": "reasoning", "summary": summary}:
             for number, part in enumerate(summary):
                 at = {"summary_index": number}
@@ -78,6 +71,14 @@ def _within(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
         case {"type": "custom_tool_call", "input": asked}:
             for piece in pieces(asked):
                 yield {"type": "response.custom_tool_call_input.delta", "delta": piece}
+
+
+def _within_content(part: dict[str, Any], at: dict[str, int]) -> Iterator[dict[str, Any]]:
+    field = "refusal" if part["type"] == "refusal" else "text"
+    yield {"type": "response.content_part.added", "part": {**part, field: ""}, **at}
+    for piece in pieces(part[field]):
+        yield {"type": f"response.{part['type']}.delta", "delta": piece, "logprobs": [], **at}
+    yield {"type": "response.content_part.done", "part": part, **at}
 
 
 def pieces(text: str, size: int = 5) -> Iterator[str]:

@@ -28,4 +28,5 @@ class AsyncWriting:
         except Exception:
             yield writer.fail()
             raise
-        yield writer.end()
+        if text := writer.end():
+            yield text

@@ -30,4 +30,5 @@ class Writing:
         except Exception:
             yield writer.fail()
             raise
-        yield writer.end()
+        if text := writer.end():
+            yield text
