@@ -14,7 +14,12 @@ from sapwood.store import AsyncStore, Store
 from sapwood.stores.memory import AsyncMemoryStore, MemoryStore
 from sapwood.stores.opensearch import AsyncOpenSearchIndex, OpenSearchIndex
 from sapwood.stores.searched import AsyncSearchedStore, SearchedStore
-from sapwood.testing import ManualClock, machine_for
+from sapwood.testing import (
+    AsyncDataStoreContract,
+    DataStoreContract,
+    ManualClock,
+    machine_for,
+)
 from sapwood.testing._async import admin as async_admin
 from sapwood.testing._async import search as async_search
 from sapwood.testing._async import search_pages as async_pages
@@ -53,6 +58,7 @@ class TestAttachedIndex(
     search_query.HitContract,
     search_pages.SearchPageContract,
     admin.AdminContract,
+    DataStoreContract,
 ):
     @pytest.fixture
     def store(self, clock: ManualClock) -> Iterator[Store]:
@@ -73,6 +79,7 @@ class TestAsyncAttachedIndex(
     async_query.AsyncHitContract,
     async_pages.AsyncSearchPageContract,
     async_admin.AsyncAdminContract,
+    AsyncDataStoreContract,
 ):
     @pytest.fixture
     async def store(self, clock: ManualClock) -> AsyncIterator[AsyncStore]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ....errors import NotFoundError, StoreBusyError
-from ....model import Message, Problem, SessionRecord
+from ....model import ChangeKind, Message, Problem, SessionRecord
 from ....store._sync.contract import Store
 from ..entry import EntryFilter, FeedMark, IndexGoneError, digest_of
 from .index import SearchIndex
@@ -84,9 +84,9 @@ class Checker:
             cursor, more = page.cursor, page.more
             for change in page.changes:
                 since.sessions.add(change.session)
-                if change.message is None:
+                if change.kind is ChangeKind.RETIRE:
                     since.retired.add(change.session)
-                else:
+                elif change.message is not None:
                     since.ids.add(change.message)
         return since
 
