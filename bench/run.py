@@ -23,6 +23,7 @@ import listener_rows
 import overlay_rows
 import search_rows
 import session_rows
+import stream_rows
 import turn_rows
 import write_rows
 from commit import Commits
@@ -77,6 +78,7 @@ WORKS: dict[str, Work] = {
     "append beside the indexer": search_rows.append_beside_indexer,
     "search on disk": search_rows.index_on_disk,
     "formats": format_rows.conversions,
+    "stream": stream_rows.deltas,
     "commands": cli_rows.commands,
     "import": footprint_rows.imports,
     "memory": footprint_rows.stream,

@@ -117,3 +117,10 @@ def test_what_moves_sessions_is_documented() -> None:
 
     documented = ROW.findall(section(reference(), "Copies, exports and imports"))
     assert set(documented) == set(transfer.__all__)
+
+
+def test_what_reads_streams_is_documented() -> None:
+    from sapwood import streaming
+
+    documented = ROW.findall(section(reference(), "Streams of models"))
+    assert sorted(documented) == sorted(streaming.__all__)

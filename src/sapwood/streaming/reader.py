@@ -90,10 +90,13 @@ class StreamReader(ABC):
 
 def fields_of(value: Any) -> Mapping[str, Any]:
     """Return the fields of an object of an SDK or of JSON; of anything else, none."""
-    if isinstance(value, Mapping):
+    if type(value) is dict:
         return value
-    fields: dict[str, Any] = getattr(value, "__dict__", {})
-    more = getattr(value, "__pydantic_extra__", None)
+    try:
+        more = value.__pydantic_extra__
+    except AttributeError:
+        return value if isinstance(value, Mapping) else getattr(value, "__dict__", {})
+    fields: dict[str, Any] = value.__dict__
     return {**fields, **more} if more else fields
 
 
