@@ -34,6 +34,7 @@ _NO_WRITES = frozenset(
         "range_tokens",
         "read_feed",
         "read_path",
+        "recent",
         "session_documents",
         "usage",
         "visible_pieces",

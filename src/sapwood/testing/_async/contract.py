@@ -39,6 +39,12 @@ from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSn
 from .overlays import AsyncOverlayContract, AsyncOverlayForkContract, AsyncPinContract
 from .owners import AsyncOwnerContract
 from .reads import AsyncReadContract, AsyncTreeContract, AsyncWindowContract
+from .recent import (
+    AsyncPreviewContract,
+    AsyncReadMarkContract,
+    AsyncRecentContract,
+    AsyncRecentMarkContract,
+)
 from .records import AsyncRecordVersionContract
 from .roundtrip import AsyncRoundTripContract
 from .search import AsyncSearchContract, AsyncSummarySearchContract
@@ -63,6 +69,9 @@ from .usage import AsyncStatisticsContract, AsyncUsageContract
 class AsyncStoreContract(
     AsyncSessionContract,
     AsyncListingContract,
+    AsyncRecentContract,
+    AsyncPreviewContract,
+    AsyncReadMarkContract,
     AsyncForkContract,
     AsyncDetachedForkContract,
     AsyncSumContract,
@@ -143,5 +152,7 @@ class AsyncDurableStoreContract(AsyncStoreContract, AsyncDurableContract, AsyncM
     """
 
 
-class AsyncDataStoreContract(AsyncDataContract, AsyncMarkContract, AsyncErasedDataContract):
+class AsyncDataStoreContract(
+    AsyncDataContract, AsyncMarkContract, AsyncErasedDataContract, AsyncRecentMarkContract
+):
     """What a store that declares DATA keeps, too."""
