@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from ..errors import StoreCorruptError
 from ..model import Document, FilePart, Message, Position, Preview, ReadMark, Recent
 from .codec import decode_stored
 from .ids import check_name
@@ -30,19 +31,20 @@ def read_key(user: str) -> str:
     return READ_PREFIX + user
 
 
-def read_mark_of(document: Document | None) -> ReadMark | None:
+def read_mark_of(document: Document) -> ReadMark:
     """Return what a document of a user's reading says."""
-    if document is None:
-        return None
     otherwise = f"the document {document.key!r} cannot be read"
     return decode_stored(_decode, document.value, otherwise)
 
 
 def elsewhere(document: Document) -> Document:
     """Return a document as it is in another store, where segments have other numbers."""
-    mark = read_mark_of(document) if document.key.startswith(READ_PREFIX) else None
-    if mark is None:
+    if not document.key.startswith(READ_PREFIX):
         return document
+    try:
+        mark = read_mark_of(document)
+    except StoreCorruptError:
+        return document  # It is somebody's own, under a name like ours.
     bare = ReadMark(message=mark.message, depth=mark.depth)
     return msgspec.structs.replace(document, value=msgspec.json.encode(bare))
 

@@ -60,7 +60,7 @@ def mark_read(
     # Every failed turn means that another one's mark went through, so this ends.
     while True:
         recent = get_recent(store, owner, session, user=user)
-        before = read_mark_of(recent.document)
+        before = None if recent.document is None else read_mark_of(recent.document)
         mark = _mark(store, owner, session, recent, upto)
         if not back and (mark is None or before is not None):
             reached = _depth(store, owner, session, recent, mark)
@@ -97,7 +97,7 @@ def _mark(
 
 def count_unread(store: Store, owner: str, session: str, recent: Recent) -> int:
     """Count the messages on the path to a tip that a user's mark does not reach."""
-    mark = read_mark_of(recent.document)
+    mark = None if recent.document is None else read_mark_of(recent.document)
     return unread_after(recent, _depth(store, owner, session, recent, mark))
 
 

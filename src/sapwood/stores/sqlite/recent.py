@@ -14,7 +14,7 @@ from ..relational.rows import HOME, Row
 from .connection import Connection
 from .rows import message_of
 
-# A body's length is known without reading it.
+# A body's length is known without reading it; what stands behind the body is not.
 _RECENT = (
     "WITH RECURSIVE up (n, id, number, owner, step, pos) AS ("
     "SELECT j.key, s.id, s.number, s.owner, 1, s.tip FROM json_each(?1) j CROSS JOIN standing s"
@@ -34,7 +34,7 @@ _RECENT = (
     " iif(p.is_there, p.is_live, NULL), p.is_shown,"
     " CASE WHEN p.is_shown THEN (SELECT h.id FROM session h WHERE h.home = m.home) END,"
     " m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at,"
-    " CASE WHEN p.is_shown THEN m.body END, m.checksum,"
+    " CASE WHEN p.is_shown THEN m.body END, CASE WHEN p.is_shown THEN m.checksum END,"
     " d.version, d.key, d.updated_at, d.expires_at, d.value, d.inherit, d.created_at, d.checksum"
     " FROM shown p LEFT JOIN message m ON m.pos = p.pos"
     " LEFT JOIN document d ON p.step = 1 AND d.owner = p.owner AND d.session = p.number"

@@ -319,13 +319,13 @@ class AsyncReadMarkContract(AsyncContractBase):
     async def test_it_is_counted_past_many_branches(self, store: AsyncStore) -> None:
         await grow(store, "m0")
         await read_to(store)
-        for n in range(1, 80):
+        for n in range(1, 70):
             await store.append(ADA, "s", [say(f"old{n}")])
             await store.append(ADA, "s", [say(f"m{n}")], parent=f"m{n - 1}")
-        assert await unread(store) == 79
-        assert (await read_to(store, "m3"), await unread(store)) == ("m3", 76)
-        assert (await read_to(store, "m2"), await unread(store)) == ("m3", 76)
-        assert (await read_to(store, "m75"), await unread(store)) == ("m75", 4)
+        assert await unread(store) == 69
+        assert (await read_to(store, "m3"), await unread(store)) == ("m3", 66)
+        assert (await read_to(store, "m2"), await unread(store)) == ("m3", 66)
+        assert (await read_to(store, "m65"), await unread(store)) == ("m65", 4)
         await store.checkout(ADA, "s", "old5")
         assert await unread(store) == 1
 

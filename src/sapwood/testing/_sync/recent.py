@@ -307,13 +307,13 @@ class ReadMarkContract(ContractBase):
     def test_it_is_counted_past_many_branches(self, store: Store) -> None:
         grow(store, "m0")
         read_to(store)
-        for n in range(1, 80):
+        for n in range(1, 70):
             store.append(ADA, "s", [say(f"old{n}")])
             store.append(ADA, "s", [say(f"m{n}")], parent=f"m{n - 1}")
-        assert unread(store) == 79
-        assert (read_to(store, "m3"), unread(store)) == ("m3", 76)
-        assert (read_to(store, "m2"), unread(store)) == ("m3", 76)
-        assert (read_to(store, "m75"), unread(store)) == ("m75", 4)
+        assert unread(store) == 69
+        assert (read_to(store, "m3"), unread(store)) == ("m3", 66)
+        assert (read_to(store, "m2"), unread(store)) == ("m3", 66)
+        assert (read_to(store, "m65"), unread(store)) == ("m65", 4)
         store.checkout(ADA, "s", "old5")
         assert unread(store) == 1
 
