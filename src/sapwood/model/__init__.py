@@ -50,6 +50,7 @@ from .part import (
     ToolResultPart,
     part_from_json,
 )
+from .recent import Preview, ReadMark, Recent
 from .record import (
     Change,
     ChangedOwners,
@@ -130,9 +131,12 @@ __all__ = [
     "Overlay",
     "Part",
     "Position",
+    "Preview",
     "Problem",
     "Read",
+    "ReadMark",
     "ReasoningPart",
+    "Recent",
     "Root",
     "RowStatistic",
     "Search",

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from .message import Position, Root, _Dated, datetime_of
+from .recent import Preview
 
 
 class EdgeKind(enum.Enum):
@@ -124,7 +125,8 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     whoever asks. A `closed` session refuses appends, edits, overlays and checkouts. `system` is
     what the layers above keep of it. `updated_us` is when its record or one of its messages was
     last written through it, by the store's clock, to the second at least. `data_at` is where the
-    version of the data stands that holds at the tip; None when there is none.
+    version of the data stands that holds at the tip; None when there is none. `preview` and
+    `unread` are in listings that ask for them, and None elsewhere.
     """
 
     id: str
@@ -150,6 +152,8 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     active_us: int
     updated_us: int
     data_at: Position | None = None
+    preview: Preview | None = None
+    unread: int | None = None
 
     @property
     def updated_at(self) -> datetime:

@@ -30,6 +30,15 @@ def documents(owner: str, session: str | None, prefix: str) -> None:
         check_key(prefix, "prefix")
 
 
+def recent(owner: str, sessions: Sequence[str], key: str | None) -> None:
+    """Check whose paths' ends are meant, and which document of theirs."""
+    name(owner, "owner")
+    listed(sessions, "sessions")
+    for index, session in enumerate(sessions):
+        name(session, f"sessions[{index}]")
+    given(check_key, key, "document")
+
+
 def document_value(value: bytes, max_bytes: int) -> None:
     """Check a document's value."""
     instance(value, bytes, "value")

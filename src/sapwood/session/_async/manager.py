@@ -24,6 +24,7 @@ from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...rules.wording import did_you_mean
 from ...store._async.contract import AsyncStore
+from ...store._async.reading import look_into
 from ..misuse import AsyncEntering
 from ..references import PlaceRef
 from ..settings import (
@@ -161,10 +162,26 @@ class AsyncSessionManager(Configurable, AsyncEntering):
         """
         return await self.store.find_homes(self._owner, message)
 
-    async def list_sessions(self, **filters: Unpack[SessionFilters]) -> SessionPage:
-        """List the records of sessions, the last active first, a page at a time."""
+    async def list_sessions(
+        self,
+        *,
+        previews: bool = False,
+        unread_for: str | None = None,
+        **filters: Unpack[SessionFilters],
+    ) -> SessionPage:
+        """List the records of sessions, the last active first, a page at a time.
+
+        With `previews`, each has its last message in a few words; with `unread_for`, how many
+        messages that user has not read. No history is read for them.
+        """
         refuse_unknown(filters, SessionFilters)
-        return await self.store.list_sessions(self._owner, SessionQuery(**filters))
+        if unread_for is not None:
+            check_name(unread_for, "unread_for")
+        page = await self.store.list_sessions(self._owner, SessionQuery(**filters))
+        if not previews and unread_for is None:
+            return page
+        asked = (self.store, self._owner, page)
+        return await look_into(*asked, previews=previews, unread_for=unread_for)
 
     async def rename(self, id: str, title: str | None) -> SessionRecord:
         """Change a session's title."""

@@ -22,6 +22,7 @@ from ..settings import Configurable, RecordChanges, SettingFields, refuse_unknow
 from .compaction_methods import AsyncCompactionMethods
 from .context_methods import AsyncContextMethods
 from .message_methods import AsyncMessageMethods
+from .reading_methods import AsyncReadingMethods
 from .tree_methods import REDO_KEY, AsyncTreeMethods
 
 
@@ -29,6 +30,7 @@ class AsyncSession(
     Configurable,
     AsyncMessageMethods,
     AsyncTreeMethods,
+    AsyncReadingMethods,
     AsyncContextMethods,
     AsyncCompactionMethods,
 ):

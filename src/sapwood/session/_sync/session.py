@@ -24,6 +24,7 @@ from ..settings import Configurable, RecordChanges, SettingFields, refuse_unknow
 from .compaction_methods import CompactionMethods
 from .context_methods import ContextMethods
 from .message_methods import MessageMethods
+from .reading_methods import ReadingMethods
 from .tree_methods import REDO_KEY, TreeMethods
 
 
@@ -31,6 +32,7 @@ class Session(
     Configurable,
     MessageMethods,
     TreeMethods,
+    ReadingMethods,
     ContextMethods,
     CompactionMethods,
 ):

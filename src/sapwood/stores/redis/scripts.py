@@ -36,6 +36,7 @@ _NO_WRITES = frozenset(
         "range_tokens",
         "read_feed",
         "read_path",
+        "recent",
         "session_documents",
         "tip_marks",
         "usage",

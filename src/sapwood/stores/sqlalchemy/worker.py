@@ -24,6 +24,7 @@ from .lookup import SqlLookupStatements
 from .messages import SqlMessageStatements
 from .overlays import SqlOverlayStatements
 from .quick_append import append_each, append_one
+from .recent import SqlRecentStatements
 from .schema import Migrator, check_theirs
 from .search import SqlSearch
 from .sessions import SqlListingStatements, SqlSessionStatements
@@ -47,6 +48,7 @@ class SqlUnit(RelationalUnit):
             lookup=SqlLookupStatements(tx),
             sums=SqlSumStatements(tx),
             messages=SqlMessageStatements(tx),
+            recent=SqlRecentStatements(tx),
             data_statements=SqlDataStatements(tx),
             overlays=SqlOverlayStatements(tx),
             sessions=SqlSessionStatements(tx),

@@ -24,6 +24,7 @@ from .index.reader import IndexReader
 from .lookup import SqliteLookupStatements
 from .messages import SqliteMessageStatements, extend
 from .overlays import SqliteOverlayStatements
+from .recent import SqliteRecentStatements
 from .search import SqliteSearch
 from .sessions import SqliteListingStatements, SqliteSessionStatements
 from .sums import SqliteSumStatements
@@ -67,6 +68,7 @@ class SqliteUnit(RelationalUnit):
             lookup=SqliteLookupStatements(tx),
             sums=SqliteSumStatements(tx),
             messages=SqliteMessageStatements(tx),
+            recent=SqliteRecentStatements(tx),
             data_statements=SqliteDataStatements(tx),
             overlays=SqliteOverlayStatements(tx),
             sessions=SqliteSessionStatements(tx),

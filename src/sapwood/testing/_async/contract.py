@@ -40,6 +40,12 @@ from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSn
 from .overlays import AsyncOverlayContract, AsyncOverlayForkContract, AsyncPinContract
 from .owners import AsyncOwnerContract
 from .reads import AsyncReadContract, AsyncTreeContract, AsyncWindowContract
+from .recent import (
+    AsyncPreviewContract,
+    AsyncReadMarkContract,
+    AsyncRecentContract,
+    AsyncRecentMarkContract,
+)
 from .records import AsyncRecordVersionContract
 from .roundtrip import AsyncRoundTripContract
 from .search import AsyncSearchContract, AsyncSummarySearchContract
@@ -64,6 +70,9 @@ from .usage import AsyncStatisticsContract, AsyncUsageContract
 class AsyncStoreContract(
     AsyncSessionContract,
     AsyncListingContract,
+    AsyncRecentContract,
+    AsyncPreviewContract,
+    AsyncReadMarkContract,
     AsyncForkContract,
     AsyncDetachedForkContract,
     AsyncSumContract,
@@ -145,5 +154,7 @@ class AsyncDurableStoreContract(AsyncStoreContract, AsyncDurableContract, AsyncM
     """
 
 
-class AsyncDataStoreContract(AsyncDataContract, AsyncMarkContract, AsyncErasedDataContract):
+class AsyncDataStoreContract(
+    AsyncDataContract, AsyncMarkContract, AsyncErasedDataContract, AsyncRecentMarkContract
+):
     """What a store that declares DATA keeps, too."""

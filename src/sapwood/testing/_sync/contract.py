@@ -42,6 +42,12 @@ from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
 from .overlays import OverlayContract, OverlayForkContract, PinContract
 from .owners import OwnerContract
 from .reads import ReadContract, TreeContract, WindowContract
+from .recent import (
+    PreviewContract,
+    ReadMarkContract,
+    RecentContract,
+    RecentMarkContract,
+)
 from .records import RecordVersionContract
 from .roundtrip import RoundTripContract
 from .search import SearchContract, SummarySearchContract
@@ -66,6 +72,9 @@ from .usage import StatisticsContract, UsageContract
 class StoreContract(
     SessionContract,
     ListingContract,
+    RecentContract,
+    PreviewContract,
+    ReadMarkContract,
     ForkContract,
     DetachedForkContract,
     SumContract,
@@ -147,5 +156,5 @@ class DurableStoreContract(StoreContract, DurableContract, MissingContract):
     """
 
 
-class DataStoreContract(DataContract, MarkContract, ErasedDataContract):
+class DataStoreContract(DataContract, MarkContract, ErasedDataContract, RecentMarkContract):
     """What a store that declares DATA keeps, too."""

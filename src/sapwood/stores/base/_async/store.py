@@ -24,6 +24,7 @@ from ....model import (
     Overlay,
     Position,
     Read,
+    Recent,
     Root,
     Search,
     SessionPage,
@@ -133,6 +134,14 @@ class AsyncBaseStore(AsyncBaseData, AsyncBaseDocuments, AsyncStore):
         check.owner(owner)
         check.session_query(query)
         return await self._runner.read(lambda unit: unit.sessions.list_page(owner, query))
+
+    async def find_recent(
+        self, owner: str, sessions: Sequence[str], *, document: str | None = None
+    ) -> list[Recent | None]:
+        document_checks.recent(owner, sessions, document)
+        return await self._runner.glance(
+            lambda unit: unit.messages.recent(owner, sessions, document)
+        )
 
     async def delete_session(
         self, owner: str, session: str, *, expected_version: int | None = None

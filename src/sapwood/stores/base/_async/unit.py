@@ -30,6 +30,7 @@ from ....model import (
     Position,
     Problem,
     Read,
+    Recent,
     Root,
     Search,
     SessionPage,
@@ -104,6 +105,10 @@ class AsyncMessageWork(Protocol):
     async def parents(
         self, owner: str, session: str, ids: Sequence[str]
     ) -> list[str | Root | None]: ...
+    @abstractmethod
+    async def recent(
+        self, owner: str, sessions: Sequence[str], key: str | None
+    ) -> list[Recent | None]: ...
     @abstractmethod
     async def homes(self, owner: str, message: str) -> list[str]: ...
     @abstractmethod

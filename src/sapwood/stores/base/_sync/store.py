@@ -26,6 +26,7 @@ from ....model import (
     Overlay,
     Position,
     Read,
+    Recent,
     Root,
     Search,
     SessionPage,
@@ -135,6 +136,12 @@ class BaseStore(BaseData, BaseDocuments, Store):
         check.owner(owner)
         check.session_query(query)
         return self._runner.read(lambda unit: unit.sessions.list_page(owner, query))
+
+    def find_recent(
+        self, owner: str, sessions: Sequence[str], *, document: str | None = None
+    ) -> list[Recent | None]:
+        document_checks.recent(owner, sessions, document)
+        return self._runner.glance(lambda unit: unit.messages.recent(owner, sessions, document))
 
     def delete_session(
         self, owner: str, session: str, *, expected_version: int | None = None

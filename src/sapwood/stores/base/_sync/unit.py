@@ -32,6 +32,7 @@ from ....model import (
     Position,
     Problem,
     Read,
+    Recent,
     Root,
     Search,
     SessionPage,
@@ -104,6 +105,10 @@ class MessageWork(Protocol):
     def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]: ...
     @abstractmethod
     def parents(self, owner: str, session: str, ids: Sequence[str]) -> list[str | Root | None]: ...
+    @abstractmethod
+    def recent(
+        self, owner: str, sessions: Sequence[str], key: str | None
+    ) -> list[Recent | None]: ...
     @abstractmethod
     def homes(self, owner: str, message: str) -> list[str]: ...
     @abstractmethod

@@ -12,6 +12,7 @@ from .fork import AsyncPostgresForkStatements
 from .lookup import AsyncPostgresLookupStatements
 from .messages import AsyncPostgresMessageStatements
 from .overlays import AsyncPostgresOverlayStatements
+from .recent import AsyncPostgresRecentStatements
 from .search import AsyncPostgresSearch
 from .sessions import AsyncPostgresListingStatements, AsyncPostgresSessionStatements
 from .sums import AsyncPostgresSumStatements
@@ -29,6 +30,7 @@ class AsyncPostgresUnit(AsyncRelationalUnit):
             lookup=AsyncPostgresLookupStatements(tx),
             sums=AsyncPostgresSumStatements(tx),
             messages=AsyncPostgresMessageStatements(tx),
+            recent=AsyncPostgresRecentStatements(tx),
             data_statements=AsyncPostgresDataStatements(tx),
             overlays=AsyncPostgresOverlayStatements(tx),
             sessions=AsyncPostgresSessionStatements(tx),

@@ -14,6 +14,7 @@ from .fork import PostgresForkStatements
 from .lookup import PostgresLookupStatements
 from .messages import PostgresMessageStatements
 from .overlays import PostgresOverlayStatements
+from .recent import PostgresRecentStatements
 from .search import PostgresSearch
 from .sessions import PostgresListingStatements, PostgresSessionStatements
 from .sums import PostgresSumStatements
@@ -31,6 +32,7 @@ class PostgresUnit(RelationalUnit):
             lookup=PostgresLookupStatements(tx),
             sums=PostgresSumStatements(tx),
             messages=PostgresMessageStatements(tx),
+            recent=PostgresRecentStatements(tx),
             data_statements=PostgresDataStatements(tx),
             overlays=PostgresOverlayStatements(tx),
             sessions=PostgresSessionStatements(tx),

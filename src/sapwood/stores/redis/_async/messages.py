@@ -18,6 +18,7 @@ from ....model import (
     MessagePage,
     Position,
     Read,
+    Recent,
     Root,
     UpdatedMessage,
 )
@@ -35,6 +36,7 @@ from .client import RedisCommand, ScriptCall
 from .context import AsyncRedisContext, AsyncRedisWork
 from .extras import index_key, refuse_by_extras, refuse_closed, refuse_lost, write_extras
 from .list_reads import AsyncListReads
+from .recent import find_recent
 
 _DEEPEST = 9_999_999_999
 GONE = "-"
@@ -142,6 +144,12 @@ class AsyncRedisMessages(AsyncRedisWork):
         """Find what messages follow."""
         look = await self._context.directory.look(owner, session, ids)
         return [None if it is None else it.parent or ROOT for it in look.places]
+
+    async def recent(
+        self, owner: str, sessions: Sequence[str], key: str | None
+    ) -> list[Recent | None]:
+        """Find the ends of paths, those of all sessions at once."""
+        return await find_recent(self._context, owner, sessions, key)
 
     async def homes(self, owner: str, message: str) -> list[str]:
         """Find the sessions that wrote a message, with a look into each tree."""

@@ -20,6 +20,7 @@ from ....model import (
     MessagePage,
     Position,
     Read,
+    Recent,
     Root,
     UpdatedMessage,
 )
@@ -37,6 +38,7 @@ from .client import RedisCommand, ScriptCall
 from .context import RedisContext, RedisWork
 from .extras import index_key, refuse_by_extras, refuse_closed, refuse_lost, write_extras
 from .list_reads import ListReads
+from .recent import find_recent
 
 _DEEPEST = 9_999_999_999
 GONE = "-"
@@ -142,6 +144,10 @@ class RedisMessages(RedisWork):
         """Find what messages follow."""
         look = self._context.directory.look(owner, session, ids)
         return [None if it is None else it.parent or ROOT for it in look.places]
+
+    def recent(self, owner: str, sessions: Sequence[str], key: str | None) -> list[Recent | None]:
+        """Find the ends of paths, those of all sessions at once."""
+        return find_recent(self._context, owner, sessions, key)
 
     def homes(self, owner: str, message: str) -> list[str]:
         """Find the sessions that wrote a message, with a look into each tree."""

@@ -15,6 +15,7 @@ from .fork import AsyncForkStatements
 from .lookup import AsyncLookupStatements
 from .messages import AsyncMessageStatements
 from .overlays import AsyncOverlayStatements
+from .recent import AsyncRecentStatements
 from .sessions import AsyncListingStatements, AsyncSessionStatements
 from .sums import AsyncSumStatements
 from .sweep import AsyncSweepStatements
@@ -33,6 +34,7 @@ class AsyncDialect:
     lookup: AsyncLookupStatements[Any]
     sums: AsyncSumStatements[Any]
     messages: AsyncMessageStatements[Any]
+    recent: AsyncRecentStatements[Any]
     overlays: AsyncOverlayStatements[Any]
     sessions: AsyncSessionStatements[Any]
     listing: AsyncListingStatements[Any]

@@ -17,6 +17,7 @@ from .fork import ForkStatements
 from .lookup import LookupStatements
 from .messages import MessageStatements
 from .overlays import OverlayStatements
+from .recent import RecentStatements
 from .sessions import ListingStatements, SessionStatements
 from .sums import SumStatements
 from .sweep import SweepStatements
@@ -35,6 +36,7 @@ class Dialect:
     lookup: LookupStatements[Any]
     sums: SumStatements[Any]
     messages: MessageStatements[Any]
+    recent: RecentStatements[Any]
     overlays: OverlayStatements[Any]
     sessions: SessionStatements[Any]
     listing: ListingStatements[Any]

@@ -80,6 +80,7 @@ class AsyncDelegatingStore(AsyncStore):
     update_session = PassedCall(AsyncStore.update_session)
     checkout = PassedCall(AsyncStore.checkout)
     list_sessions = PassedCall(AsyncStore.list_sessions)
+    find_recent = PassedCall(AsyncStore.find_recent)
     delete_session = PassedCall(AsyncStore.delete_session)
     clear_session = PassedCall(AsyncStore.clear_session)
     append = PassedCall(AsyncStore.append)

@@ -82,6 +82,7 @@ class DelegatingStore(Store):
     update_session = PassedCall(Store.update_session)
     checkout = PassedCall(Store.checkout)
     list_sessions = PassedCall(Store.list_sessions)
+    find_recent = PassedCall(Store.find_recent)
     delete_session = PassedCall(Store.delete_session)
     clear_session = PassedCall(Store.clear_session)
     append = PassedCall(Store.append)
