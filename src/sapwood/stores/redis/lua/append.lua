@@ -261,7 +261,8 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
   if along and along.has_pins then context = '' end
   local changes = {'tip', target .. ' ' .. last .. ' ' .. whole(start) .. ' 1',
     'ti', messages[count].id, 'raw', total, 'c', context, 'act', created, 'm', held, 'up', now}
-  if ttl ~= '' then
+  -- Of the kinds of sessions only chats expire; theirs is the one that is not written.
+  if ttl ~= '' and not string.find(call('HGET', key, 'p'), '"kind":', 1, true) then
     changes[15], changes[16] = 'x', text(tonumber(now) + tonumber(ttl))
   end
   call('HSET', key, unpack(changes))
