@@ -58,6 +58,7 @@ from .system import AsyncKeyContract, AsyncSystemContract
 from .times import AsyncActivityContract, AsyncUpdatedContract
 from .units import AsyncFenceContract, AsyncUnitContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
+from .walk import AsyncWalkContract
 
 
 class AsyncStoreContract(
@@ -127,6 +128,7 @@ class AsyncStoreContract(
     AsyncKeyContract,
     AsyncUpdatedContract,
     AsyncActivityContract,
+    AsyncWalkContract,
     AsyncAdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.
