@@ -17,7 +17,7 @@ from messages import DISTINCT, messages
 from row import Row, slower
 from world import BATCH, OWNER, SESSION, World, fill, go_round, open_store
 
-from sapwood.model import DocumentPut, NewSession, SessionQuery
+from sapwood.model import DocumentPut, NewMessage, NewSession, SessionQuery, TextPart
 from sapwood.stores.sqlite import SqliteStore
 
 APPENDS = 200
@@ -103,7 +103,7 @@ def _find_sessions(query: SessionQuery, store: SqliteStore) -> Call:
 
 def documents(world: World) -> Iterator[Row]:
     """List a range of a session's documents, among many."""
-    work = "20 documents of 40,000, against of 1,000"
+    work = "range of 20 among 40,000 documents, against 1,000"
     yield _alike(world, work, _put_documents, (FEW_DOCUMENTS, MANY_DOCUMENTS), _list_documents)
 
 
@@ -132,8 +132,10 @@ def _change_of_others(store: SqliteStore, number: int) -> None:
     for owner in others:
         store.create_session(owner, NewSession(id=SESSION))
     size = number // (2 * PAGE)
-    for own, others_own in zip(messages(2 * PAGE), cycle(others), strict=False):
-        fill(store, SESSION, messages(size), others_own)
+    # What is short is soon in the index.
+    ok = NewMessage(role="user", parts=[TextPart(text="ok")])
+    for own, other in zip(messages(2 * PAGE), cycle(others), strict=False):
+        fill(store, SESSION, [ok] * size, other)
         store.append(OWNER, SESSION, [own])
 
 

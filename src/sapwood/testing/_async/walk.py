@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from itertools import count
 from random import Random
 from typing import Any, ClassVar, TypeVar
 
+from ...calls import AsyncAnswer
 from ...model import ForkPoint, Message, NewMessage, NewSession, Position, Read
 from ...store import AsyncStore, Capability
-from ..clock import Clock
 from ..counts import COUNTS
 from ..machine.compare import Places, name
 from ..makers import ADA, say
@@ -43,25 +43,22 @@ class AsyncWalkContract(AsyncContractBase):
 
     walk_steps: ClassVar[int] = 60
 
-    async def test_each_place_keeps_its_data_whatever_is_done(
-        self, store: AsyncStore, clock: Clock
-    ) -> None:
+    async def test_each_place_keeps_its_data_whatever_is_done(self, store: AsyncStore) -> None:
         for seed, done in enumerate(range(0, self.walk_steps, STEPS_OF_A_WALK)):
-            walk = AsyncWalk(store, clock, seed)
+            walk = AsyncWalk(store, seed)
             await walk.go(min(STEPS_OF_A_WALK, self.walk_steps - done))
         assert await store.admin.check() == []
 
 
 class AsyncWalk:
-    """One owner's sessions, in a store and in the oracle."""
+    """One owner's sessions, in a store and in the oracle. Times are not compared."""
 
-    def __init__(self, store: AsyncStore, clock: Clock, seed: int) -> None:
+    def __init__(self, store: AsyncStore, seed: int) -> None:
         self._store = store
-        self._clock = clock
         self._seed = seed
         self._owner = f"{ADA}-{seed}"
         self._dice = Random(seed)
-        self._oracle = Oracle(clock)
+        self._oracle = Oracle()
         self._places = Places()
         self._numbers = count(1)
         self._said: list[tuple[str, list[NewMessage], dict[str, Any]]] = []
@@ -192,7 +189,7 @@ class AsyncWalk:
 
     async def _create(self, new: NewSession) -> None:
         done = await self._do(
-            lambda: self._oracle.create(new, self._clock()),
+            lambda: self._oracle.create(new, 0),
             lambda: self._store.create_session(self._owner, new),
         )
         if done is not None:
@@ -212,7 +209,7 @@ class AsyncWalk:
     async def _clear(self, session: Session) -> None:
         keep = self._keeps_data and self._dice.random() < 0.5
         found, record = await self._must(
-            lambda: self._oracle.clear(session.id, keep, self._clock()),
+            lambda: self._oracle.clear(session.id, keep),
             lambda: self._store.clear_session(self._owner, session.id, keep_data=keep),
         )
         self._oracle.adopt(found, record.tip)
@@ -237,7 +234,7 @@ class AsyncWalk:
     ) -> None:
         self._said.append((session, batch, options))
         done = await self._do(
-            lambda: self._oracle.append(session, batch, now_us=self._clock(), **options),
+            lambda: self._oracle.append(session, batch, **options),
             lambda: self._store.append(self._owner, session, batch, **options),
         )
         if done is None:
@@ -250,7 +247,7 @@ class AsyncWalk:
         self._messages(found, [it for it in nodes if not it.mark], appended.messages)
 
     async def _do(
-        self, expect: Callable[[], T], call: Callable[[], Awaitable[Any]]
+        self, expect: Callable[[], T], call: Callable[[], AsyncAnswer[Any]]
     ) -> tuple[T, Any] | None:
         """Do something to both; None when both refuse."""
         try:
@@ -265,7 +262,7 @@ class AsyncWalk:
         return expected, await call()
 
     async def _must(
-        self, expect: Callable[[], T], call: Callable[[], Awaitable[Any]]
+        self, expect: Callable[[], T], call: Callable[[], AsyncAnswer[Any]]
     ) -> tuple[T, Any]:
         done = await self._do(expect, call)
         assert done is not None

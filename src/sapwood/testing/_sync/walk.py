@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from itertools import count
 from random import Random
 from typing import Any, ClassVar, TypeVar
 
+from ...calls import Answer
 from ...model import ForkPoint, Message, NewMessage, NewSession, Position, Read
 from ...store import Capability, Store
-from ..clock import Clock
 from ..counts import COUNTS
 from ..machine.compare import Places, name
 from ..makers import ADA, say
@@ -45,23 +45,22 @@ class WalkContract(ContractBase):
 
     walk_steps: ClassVar[int] = 60
 
-    def test_each_place_keeps_its_data_whatever_is_done(self, store: Store, clock: Clock) -> None:
+    def test_each_place_keeps_its_data_whatever_is_done(self, store: Store) -> None:
         for seed, done in enumerate(range(0, self.walk_steps, STEPS_OF_A_WALK)):
-            walk = Walk(store, clock, seed)
+            walk = Walk(store, seed)
             walk.go(min(STEPS_OF_A_WALK, self.walk_steps - done))
         assert store.admin.check() == []
 
 
 class Walk:
-    """One owner's sessions, in a store and in the oracle."""
+    """One owner's sessions, in a store and in the oracle. Times are not compared."""
 
-    def __init__(self, store: Store, clock: Clock, seed: int) -> None:
+    def __init__(self, store: Store, seed: int) -> None:
         self._store = store
-        self._clock = clock
         self._seed = seed
         self._owner = f"{ADA}-{seed}"
         self._dice = Random(seed)
-        self._oracle = Oracle(clock)
+        self._oracle = Oracle()
         self._places = Places()
         self._numbers = count(1)
         self._said: list[tuple[str, list[NewMessage], dict[str, Any]]] = []
@@ -190,7 +189,7 @@ class Walk:
 
     def _create(self, new: NewSession) -> None:
         done = self._do(
-            lambda: self._oracle.create(new, self._clock()),
+            lambda: self._oracle.create(new, 0),
             lambda: self._store.create_session(self._owner, new),
         )
         if done is not None:
@@ -210,7 +209,7 @@ class Walk:
     def _clear(self, session: Session) -> None:
         keep = self._keeps_data and self._dice.random() < 0.5
         found, record = self._must(
-            lambda: self._oracle.clear(session.id, keep, self._clock()),
+            lambda: self._oracle.clear(session.id, keep),
             lambda: self._store.clear_session(self._owner, session.id, keep_data=keep),
         )
         self._oracle.adopt(found, record.tip)
@@ -233,7 +232,7 @@ class Walk:
     def _append_both(self, session: str, batch: list[NewMessage], options: dict[str, Any]) -> None:
         self._said.append((session, batch, options))
         done = self._do(
-            lambda: self._oracle.append(session, batch, now_us=self._clock(), **options),
+            lambda: self._oracle.append(session, batch, **options),
             lambda: self._store.append(self._owner, session, batch, **options),
         )
         if done is None:
@@ -245,9 +244,7 @@ class Walk:
             self._place(found, nodes[-1], appended.data_at)
         self._messages(found, [it for it in nodes if not it.mark], appended.messages)
 
-    def _do(
-        self, expect: Callable[[], T], call: Callable[[], Awaitable[Any]]
-    ) -> tuple[T, Any] | None:
+    def _do(self, expect: Callable[[], T], call: Callable[[], Answer[Any]]) -> tuple[T, Any] | None:
         """Do something to both; None when both refuse."""
         try:
             expected = expect()
@@ -260,7 +257,7 @@ class Walk:
             raise AssertionError(f"{given} instead of {refused}") from None
         return expected, call()
 
-    def _must(self, expect: Callable[[], T], call: Callable[[], Awaitable[Any]]) -> tuple[T, Any]:
+    def _must(self, expect: Callable[[], T], call: Callable[[], Answer[Any]]) -> tuple[T, Any]:
         done = self._do(expect, call)
         assert done is not None
         return done
