@@ -10,7 +10,7 @@ from typing import Any
 from measure import Call, take_turns, time_of
 from messages import messages
 from row import Row, slower
-from workloads import BATCH, BLOCK, DISTINCT, OWNER, SHALLOW, WRITERS, World
+from workloads import BATCH, BLOCK, DISTINCT, OWNER, POOL, SHALLOW, World
 
 import sapwood
 from sapwood.model import DocumentPut, NewMessage, NewSession, SessionPatch, SessionQuery, TextPart
@@ -174,7 +174,7 @@ def _do_together(world: World, doing: Iterable[Doing]) -> None:
 
 async def _together(world: World, doing: Iterator[Doing]) -> None:
     async with sapwood.open_async(world.url, owner=OWNER) as manager:
-        while some := list(islice(doing, WRITERS)):
+        while some := list(islice(doing, POOL)):
             await asyncio.gather(*(do(manager.store) for do in some))
 
 
