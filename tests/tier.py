@@ -44,6 +44,7 @@ STORAGE = WRITTEN_BY_HAND | {
     ),
     *("DigestContract", "ParentContract", "StreamContract", "HomesContract", "BodilessContract"),
     "FileContract",
+    "WalkContract",
 }
 """The parts that another place for the same statements can change."""
 

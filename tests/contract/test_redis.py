@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 from servers import redis
-from tier import WRITTEN_BY_HAND, usually
+from tier import WRITTEN_BY_HAND, often, usually
 
 from sapwood.stores.redis import AsyncRedisStore, RedisStore
 from sapwood.testing import (
@@ -34,6 +34,7 @@ class TestAsyncRedisStore(
     AsyncOnServers, AsyncDataStoreContract, AsyncDurableStoreContract, AsyncSharedContract
 ):
     server = redis
+    walk_steps = often(100, 24_000)
 
 
 sync_place = partial(UnderAPrefix, redis, RedisStore)

@@ -26,7 +26,7 @@ _IN_RANGE = "SELECT pos, previous, value, checksum FROM data WHERE pos BETWEEN ?
 _OWN_SEGMENTS = "SELECT number FROM segment WHERE home = ?"
 _PUT = "INSERT INTO data (pos, previous, value, checksum) VALUES (?, ?, ?, ?)"
 _REWRITE = "UPDATE data SET value = ?2, checksum = checksum_of(pos, previous, ?2) WHERE pos = ?1"
-_NOTE = "UPDATE session SET has_data = 1 WHERE tree = ? AND NOT has_data"
+_NOTE = "UPDATE session SET has_data = 1 WHERE tree = (SELECT tree FROM session WHERE number = ?)"
 
 
 def data_at(tx: Connection, pos: int) -> int:
@@ -36,6 +36,15 @@ def data_at(tx: Connection, pos: int) -> int:
     segment = pos >> DEPTH_BITS
     nearest: int | None = tx.value(_NEAREST, (segment << DEPTH_BITS, pos))
     return nearest or _inherited(tx, segment)
+
+
+def put_data(
+    tx: Connection, number: int, pos: int, previous: int, value: bytes, *, is_first: bool
+) -> None:
+    """Write a version; with the first one, note that the tree of a session has data."""
+    tx.run(_PUT, (pos, previous, value, checksum((pos, previous, value))))
+    if is_first:
+        tx.run(_NOTE, (number,))
 
 
 def _inherited(tx: Connection, segment: int) -> int:
@@ -99,9 +108,8 @@ class SqliteDataStatements(DataStatements[Connection]):
         return dict(_checked(row) for row in found if row is not None)
 
     def put(self, session: SessionRow, pos: int, previous: int, value: bytes) -> None:
-        self._tx.run(_PUT, (pos, previous, value, checksum((pos, previous, value))))
-        if not session.has_data:
-            self._tx.run(_NOTE, (session.tree,))
+        is_first = not session.has_data
+        put_data(self._tx, session.number, pos, previous, value, is_first=is_first)
 
     def all_seen(self, session: SessionRow) -> list[tuple[int, bytes]]:
         segments = self._tx.rows(_OWN_SEGMENTS, (session.home,))

@@ -16,6 +16,7 @@ from ..relational.position import (
     MAX_DEPTH,
     bounds,
     pack_lineage,
+    public,
     unpack_place,
     whole_segment,
 )
@@ -38,7 +39,7 @@ from ..relational.rows import (
 from ..relational.walk import covering, inherited_follower, on_path, parent_pos
 from .checksum import checksum
 from .connection import Connection
-from .data import data_at
+from .data import data_at, put_data
 from .feed import latest_seq, note_erasure, record_change
 from .lookup import id_at, missing_message
 from .rows import MESSAGE_COLUMNS, SIZE_COLUMNS, before_change, message_of, refuse_if_changed
@@ -133,12 +134,16 @@ def extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | N
     if said // 1_000_000 != active_s or now // 1_000_000 != updated // 1_000_000:
         tx.run(_KEEP_TIME, (pos, said, said // 1_000_000, now, number))
     context = None if lead is None else lead + running + tokens
+    held = data_at(tx, tip) if has_data else 0
+    if it.data is not None:
+        put_data(tx, number, pos, held, it.data, is_first=not has_data)
     return Appended(
-        messages=written([it], session, pos, now, data_at(tx, tip) if has_data else 0),
+        messages=written([it], session, pos, now, held),
         written=1,
         tip=it.id,
         context_tokens=context,
         stamp=(version, created),
+        data_at=None if it.data is None else public(pos),
     )
 
 

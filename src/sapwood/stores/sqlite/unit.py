@@ -40,7 +40,7 @@ class _SqliteMessages(RelationalMessages):
         self._tx = tx
 
     def append(self, request: Request) -> Appended:
-        if request.is_next:
+        if request.is_next_with_any_data:
             appended = extend(self._tx, request.owner, request.session, request.batch[0])
             if appended is not None and request.extras is not NO_EXTRAS:
                 return self._with_extras(request, appended)

@@ -65,6 +65,7 @@ from .system import AsyncKeyContract, AsyncSystemContract
 from .times import AsyncActivityContract, AsyncUpdatedContract
 from .units import AsyncFenceContract, AsyncUnitContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
+from .walk import AsyncWalkContract
 
 
 class AsyncStoreContract(
@@ -138,6 +139,7 @@ class AsyncStoreContract(
     AsyncKeyContract,
     AsyncUpdatedContract,
     AsyncActivityContract,
+    AsyncWalkContract,
     AsyncAdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.

@@ -67,6 +67,7 @@ from .system import KeyContract, SystemContract
 from .times import ActivityContract, UpdatedContract
 from .units import FenceContract, UnitContract
 from .usage import StatisticsContract, UsageContract
+from .walk import WalkContract
 
 
 class StoreContract(
@@ -140,6 +141,7 @@ class StoreContract(
     KeyContract,
     UpdatedContract,
     ActivityContract,
+    WalkContract,
     AdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.

@@ -121,6 +121,26 @@ BEGIN
         FROM unnest(nths, starts) WITH ORDINALITY u(nth, start, n) ORDER BY u.n);
 END $$;
 
+-- Write the data that came with an append of so many messages, for the last of them. Gives where the
+-- data stands that held before; does nothing where the append did nothing.
+CREATE FUNCTION {s}.keep_data(
+    owner_name text, session_id text, start bigint, how_many bigint, given bytea
+) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    of_tree bigint;
+    held bigint;
+BEGIN
+    IF start IS NULL THEN RETURN 0; END IF;
+    -- Now that it is locked: a clear may have moved it to another tree before.
+    SELECT d.tree INTO STRICT of_tree
+    FROM {s}.owner o JOIN {s}.directory d ON d.owner = o.number
+    WHERE o.name = owner_name AND d.id = session_id;
+    held := {s}.data_at(of_tree, start);
+    INSERT INTO {s}.data (tree, pos, previous, value)
+    VALUES (of_tree, start + how_many - 1, held, given);
+    RETURN held;
+END $$;
+
 -- Whether there is data in a session's tree.
 CREATE FUNCTION {s}.has_data(owner_name text, session_id text) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$

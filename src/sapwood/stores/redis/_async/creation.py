@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ....model import ForkPoint, NewSession, Root
+from ....model import CHAT, ForkPoint, NewSession, Root
 from ....rules.codec import encode_json
 from ....rules.system import encode_system
 from ...base.refusals import no_message
@@ -172,7 +172,7 @@ async def fields_of(
         "cr": created,
         "act": created,
         "up": now,
-        "x": "" if context.ttl_us is None else now + context.ttl_us,
+        "x": "" if context.ttl_us is None or profile.kind != CHAT else now + context.ttl_us,
     }
 
 

@@ -295,7 +295,10 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
     call('RPUSH', stem .. 'f', 'A ' .. target .. ' ' .. first .. ' ' .. count .. ' ' .. now)
   end
   if data_at ~= row.data then change('da', data_at) end
-  if ttl ~= '' then change('x', text(tonumber(now) + tonumber(ttl))) end
+  -- Of the kinds of sessions only chats expire; theirs is the one that is not written.
+  if ttl ~= '' and not string.find(call('HGET', key, 'p'), '"kind":', 1, true) then
+    change('x', text(tonumber(now) + tonumber(ttl)))
+  end
   call('HSET', key, unpack(changes))
   call('HINCRBY', tree, 'a', 1)
   if deadline ~= marked and owner ~= '' then
