@@ -43,6 +43,7 @@ STORAGE = WRITTEN_BY_HAND | {
         "SumContract",
     ),
     *("DigestContract", "ParentContract", "StreamContract", "HomesContract", "BodilessContract"),
+    *("RewriteContract", "RewriteMeanwhileContract"),
 }
 """The parts that another place for the same statements can change."""
 

@@ -66,6 +66,7 @@ from .record import (
     Usage,
     UsageTotal,
 )
+from .rewriting import Rewritable, Rewritten
 from .search import Hit, Hits, Search
 from .session import (
     CHAT,
@@ -133,6 +134,8 @@ __all__ = [
     "Problem",
     "Read",
     "ReasoningPart",
+    "Rewritable",
+    "Rewritten",
     "Root",
     "RowStatistic",
     "Search",

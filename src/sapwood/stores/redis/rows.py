@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from ...errors import StoreCorruptError
 from ...model import (
@@ -334,6 +335,13 @@ def overlay_of(range: bytes, stored: bytes) -> Overlay:
         created_by=rest.created_by,
         created_us=rest.created_us,
     )
+
+
+def rewritten_overlay(stored: bytes, summary: str, metadata: bytes) -> bytes:
+    """Return what is stored of an overlay when it says something else."""
+    rest = _decode_details(stored.partition(b"\n")[0])
+    head = encode_row(replace(rest, metadata=msgspec.Raw(metadata)))
+    return head + b"\n" + summary.encode()
 
 
 def is_expired(document: Document, now: int) -> bool:

@@ -40,6 +40,8 @@ from .overlays import AsyncOverlayContract, AsyncOverlayForkContract, AsyncPinCo
 from .owners import AsyncOwnerContract
 from .reads import AsyncReadContract, AsyncTreeContract, AsyncWindowContract
 from .records import AsyncRecordVersionContract
+from .rewriting import AsyncRewriteContract
+from .rewriting_meanwhile import AsyncRewriteDataContract, AsyncRewriteMeanwhileContract
 from .roundtrip import AsyncRoundTripContract
 from .search import AsyncSearchContract, AsyncSummarySearchContract
 from .search_pages import AsyncSearchPageContract
@@ -127,6 +129,8 @@ class AsyncStoreContract(
     AsyncKeyContract,
     AsyncUpdatedContract,
     AsyncActivityContract,
+    AsyncRewriteContract,
+    AsyncRewriteMeanwhileContract,
     AsyncAdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.
@@ -143,5 +147,7 @@ class AsyncDurableStoreContract(AsyncStoreContract, AsyncDurableContract, AsyncM
     """
 
 
-class AsyncDataStoreContract(AsyncDataContract, AsyncMarkContract, AsyncErasedDataContract):
+class AsyncDataStoreContract(
+    AsyncDataContract, AsyncMarkContract, AsyncErasedDataContract, AsyncRewriteDataContract
+):
     """What a store that declares DATA keeps, too."""

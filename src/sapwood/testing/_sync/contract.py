@@ -42,6 +42,8 @@ from .overlays import OverlayContract, OverlayForkContract, PinContract
 from .owners import OwnerContract
 from .reads import ReadContract, TreeContract, WindowContract
 from .records import RecordVersionContract
+from .rewriting import RewriteContract
+from .rewriting_meanwhile import RewriteDataContract, RewriteMeanwhileContract
 from .roundtrip import RoundTripContract
 from .search import SearchContract, SummarySearchContract
 from .search_pages import SearchPageContract
@@ -129,6 +131,8 @@ class StoreContract(
     KeyContract,
     UpdatedContract,
     ActivityContract,
+    RewriteContract,
+    RewriteMeanwhileContract,
     AdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.
@@ -145,5 +149,5 @@ class DurableStoreContract(StoreContract, DurableContract, MissingContract):
     """
 
 
-class DataStoreContract(DataContract, MarkContract, ErasedDataContract):
+class DataStoreContract(DataContract, MarkContract, ErasedDataContract, RewriteDataContract):
     """What a store that declares DATA keeps, too."""
