@@ -223,10 +223,7 @@ class MoveTip(msgspec.Struct, frozen=True, array_like=True, tag="move"):
 
 
 class AddOverlay(msgspec.Struct, frozen=True, array_like=True, tag="cover"):
-    """An overlay is put in force, or anew in place of that with its stamp.
-
-    `above` are the tokens above it, `base` those to its end.
-    """
+    """An overlay is put in force, or anew: `above` are tokens above it, `base` those to its end."""
 
     id: str
     first: StoredPlace

@@ -166,7 +166,7 @@ class AsyncRewriteContract(AsyncContractBase):
         assert (await message_in(store, "m3")).version == 2
         assert (await store.append(ADA, "s", [say("m3")])).written == 0
         await store.create_session(ADA, fork_of("s", id="copy", detach=True))
-        assert (await store.append(ADA, "copy", [say("m3"), say("m5")])).written == 1
+        assert (await store.append(ADA, "copy", [first, say("m3"), say("m5")])).written == 1
 
     async def test_what_was_read_before_may_be_compacted_and_followed(
         self, store: AsyncStore

@@ -166,7 +166,7 @@ class RewriteContract(ContractBase):
         assert (message_in(store, "m3")).version == 2
         assert (store.append(ADA, "s", [say("m3")])).written == 0
         store.create_session(ADA, fork_of("s", id="copy", detach=True))
-        assert (store.append(ADA, "copy", [say("m3"), say("m5")])).written == 1
+        assert (store.append(ADA, "copy", [first, say("m3"), say("m5")])).written == 1
 
     def test_what_was_read_before_may_be_compacted_and_followed(self, store: Store) -> None:
         grow(store, "m1", "m2", "m3")
