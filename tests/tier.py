@@ -45,6 +45,7 @@ STORAGE = WRITTEN_BY_HAND | {
     *("DigestContract", "ParentContract", "StreamContract", "HomesContract", "BodilessContract"),
     "FileContract",
     "WalkContract",
+    *("RewriteContract", "RewriteMeanwhileContract"),
 }
 """The parts that another place for the same statements can change."""
 

@@ -67,6 +67,7 @@ from .record import (
     Usage,
     UsageTotal,
 )
+from .rewriting import Rewritable, Rewritten
 from .search import Hit, Hits, Search
 from .session import (
     CHAT,
@@ -137,6 +138,8 @@ __all__ = [
     "ReadMark",
     "ReasoningPart",
     "Recent",
+    "Rewritable",
+    "Rewritten",
     "Root",
     "RowStatistic",
     "Search",

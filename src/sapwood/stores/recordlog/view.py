@@ -105,6 +105,11 @@ class LogView:
         """Whether a position is a mark."""
         return self.has_data and self.states[log_of(place.segment)].is_mark(place)
 
+    def data_anew(self, place: Place) -> int:
+        """Return the record that wrote the data at a position anew; 0 for none."""
+        kept = self.states[log_of(place.segment)].data.get(number_of(place.segment), {})
+        return kept[place.depth].anew if place.depth in kept else 0
+
     def data_left(self, place: Place, data: bytes) -> bytes:
         """Return the data at a position without the fields that were erased."""
         fields = self.states[log_of(place.segment)].erased_fields.get(number_of(place.segment), {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from ...errors import StoreCorruptError
 from ...model import (
@@ -263,6 +264,13 @@ def overlay_of(range: bytes, stored: bytes) -> Overlay:
         created_by=rest.created_by,
         created_us=rest.created_us,
     )
+
+
+def rewritten_overlay(stored: bytes, summary: str, metadata: bytes) -> bytes:
+    """Return what is stored of an overlay when it says something else."""
+    rest = _decode_details(stored.partition(b"\n")[0])
+    head = encode_row(replace(rest, metadata=msgspec.Raw(metadata)))
+    return head + b"\n" + summary.encode()
 
 
 def is_expired(document: Document, now: int) -> bool:

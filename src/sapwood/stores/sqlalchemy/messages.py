@@ -161,12 +161,13 @@ class SqlMessageStatements(MessageStatements[Tx]):
 
     # changes
 
-    def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
+    def rewrite(self, session: SessionRow, pos: int, new: Packed, *, counts: bool = True) -> int:
         [(_, role, kept, stored, id, tokens)] = self._contents(session, [pos])
         first = first_digest(role, kept, stored, id)
         extra = decode_body(stored, id).extra if new.keeps_extra else {}
         body = keeping_extra(new, extra).body
         content = {"role": new.role, "tokens": new.tokens, "digest": first, "body": body}
+        content["more"] = int(counts)
         self._tx.run(_rewrite, of_tree=session.tree, of_pos=pos, **content)
         return int(tokens)
 
@@ -324,7 +325,7 @@ def _rewrite(t: Tables) -> Any:
     return (
         update(t.message)
         .where(m.tree == bindparam("of_tree"), m.pos == bindparam("of_pos"))
-        .values(version=m.version + 1)
+        .values(version=m.version + bindparam("more"))
     )
 
 

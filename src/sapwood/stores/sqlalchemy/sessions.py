@@ -93,6 +93,9 @@ class SqlSessionStatements(SessionStatements[Tx]):
         self._tx.add("profile", session=row.number, **profile._asdict())
         return row
 
+    def put_profile(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+        self._tx.run(_PUT_PROFILE, of_session=session.number, **columns)
+
     def change(
         self,
         session: SessionRow,
@@ -101,7 +104,7 @@ class SqlSessionStatements(SessionStatements[Tx]):
         active_us: int | None,
     ) -> None:
         if columns:
-            self._tx.run(_PUT_PROFILE, of_session=session.number, **columns)
+            self.put_profile(session, columns)
         figures = {"version": session.version + 1, "updated_at": self._tx.now()}
         if closed is not None:
             figures["closed"] = int(closed)

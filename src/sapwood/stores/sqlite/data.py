@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Sequence
 
 from ...errors import StoreCorruptError
-from ...rules.tree import spans_up
+from ...rules.tree import Span, spans_up
 from ..relational._sync.data import DataStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, public, unpack_place, whole_segment
 from ..relational.rows import MARK, Row, SessionRow
@@ -23,6 +23,7 @@ _VERSION = (
     " FROM data d LEFT JOIN message m ON m.pos = d.pos WHERE d.pos = ?"
 )
 _IN_RANGE = "SELECT pos, previous, value, checksum FROM data WHERE pos BETWEEN ? AND ? ORDER BY pos"
+_VERSIONS_IN = _VERSION.replace("d.pos = ?", "d.pos BETWEEN ? AND ? ORDER BY d.pos LIMIT ?")
 _OWN_SEGMENTS = "SELECT number FROM segment WHERE home = ?"
 _PUT = "INSERT INTO data (pos, previous, value, checksum) VALUES (?, ?, ?, ?)"
 _REWRITE = "UPDATE data SET value = ?2, checksum = checksum_of(pos, previous, ?2) WHERE pos = ?1"
@@ -98,10 +99,12 @@ class SqliteDataStatements(DataStatements[Connection]):
             if row is None:
                 at = public(pos)
                 raise StoreCorruptError(f"the data at {at.segment}.{at.depth} is missing")
-            refuse_changed_data(row)
-            found.append((*row[:3], *row[4:]))
+            found.append(_version(row))
             pos = row[1]
         return found
+
+    def in_span(self, session: SessionRow, span: Span, most: int) -> list[Row]:
+        return [_version(row) for row in self._tx.rows(_VERSIONS_IN, (*bounds(span), most))]
 
     def values(self, session: SessionRow, positions: Collection[int]) -> dict[int, bytes]:
         found = (self._tx.row(_IN_RANGE, (pos, pos)) for pos in positions)
@@ -121,6 +124,11 @@ class SqliteDataStatements(DataStatements[Connection]):
     def rewrite(self, session: SessionRow, values: Sequence[tuple[int, bytes]]) -> None:
         self._tx.run_many(_REWRITE, values)
         note_erasure_apart(self._tx)
+
+
+def _version(row: Row) -> Row:
+    refuse_changed_data(row)
+    return (*row[:3], *row[4:])
 
 
 def _checked(row: Row) -> tuple[int, bytes]:

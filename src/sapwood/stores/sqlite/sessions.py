@@ -128,6 +128,11 @@ class SqliteSessionStatements(SessionStatements[Connection]):
         self._tx.run(_INSERT_PROFILE, (made, *profile))
         return row._replace(number=made)
 
+    def put_profile(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+        put = ", ".join(f"{column} = ?" for column in columns)
+        sql = f"UPDATE profile SET {put} WHERE session = ?"
+        self._tx.run(sql, (*columns.values(), session.number))
+
     def change(
         self,
         session: SessionRow,
@@ -136,9 +141,7 @@ class SqliteSessionStatements(SessionStatements[Connection]):
         active_us: int | None,
     ) -> None:
         if columns:
-            put = ", ".join(f"{column} = ?" for column in columns)
-            sql = f"UPDATE profile SET {put} WHERE session = ?"
-            self._tx.run(sql, (*columns.values(), session.number))
+            self.put_profile(session, columns)
         if closed is not None:
             sql = "UPDATE session SET closed = ? WHERE number = ?"
             self._tx.run(sql, (int(closed), session.number))

@@ -47,6 +47,8 @@ from .recent import (
     AsyncRecentMarkContract,
 )
 from .records import AsyncRecordVersionContract
+from .rewriting import AsyncRewriteContract
+from .rewriting_meanwhile import AsyncRewriteDataContract, AsyncRewriteMeanwhileContract
 from .roundtrip import AsyncRoundTripContract
 from .search import AsyncSearchContract, AsyncSummarySearchContract
 from .search_pages import AsyncSearchPageContract
@@ -140,6 +142,8 @@ class AsyncStoreContract(
     AsyncUpdatedContract,
     AsyncActivityContract,
     AsyncWalkContract,
+    AsyncRewriteContract,
+    AsyncRewriteMeanwhileContract,
     AsyncAdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.
@@ -157,6 +161,10 @@ class AsyncDurableStoreContract(AsyncStoreContract, AsyncDurableContract, AsyncM
 
 
 class AsyncDataStoreContract(
-    AsyncDataContract, AsyncMarkContract, AsyncErasedDataContract, AsyncRecentMarkContract
+    AsyncDataContract,
+    AsyncMarkContract,
+    AsyncErasedDataContract,
+    AsyncRecentMarkContract,
+    AsyncRewriteDataContract,
 ):
     """What a store that declares DATA keeps, too."""

@@ -49,6 +49,8 @@ from .recent import (
     RecentMarkContract,
 )
 from .records import RecordVersionContract
+from .rewriting import RewriteContract
+from .rewriting_meanwhile import RewriteDataContract, RewriteMeanwhileContract
 from .roundtrip import RoundTripContract
 from .search import SearchContract, SummarySearchContract
 from .search_pages import SearchPageContract
@@ -142,6 +144,8 @@ class StoreContract(
     UpdatedContract,
     ActivityContract,
     WalkContract,
+    RewriteContract,
+    RewriteMeanwhileContract,
     AdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.
@@ -158,5 +162,11 @@ class DurableStoreContract(StoreContract, DurableContract, MissingContract):
     """
 
 
-class DataStoreContract(DataContract, MarkContract, ErasedDataContract, RecentMarkContract):
+class DataStoreContract(
+    DataContract,
+    MarkContract,
+    ErasedDataContract,
+    RecentMarkContract,
+    RewriteDataContract,
+):
     """What a store that declares DATA keeps, too."""

@@ -43,6 +43,7 @@ from ....rules.query import parse
 from ....rules.tokens import estimate_text
 from ....store._async.admin import AsyncStoreAdmin
 from ....store._async.contract import AsyncStore
+from ....store.capability import Capability
 from ..append_request import Request, in_given_order
 from ..extras import Extras, checked_extras
 from .admin import AsyncBaseAdmin
@@ -68,7 +69,11 @@ class AsyncBaseStore(AsyncBaseData, AsyncBaseDocuments, AsyncStore):
     @property
     def admin(self) -> AsyncStoreAdmin:
         """The calls about the store as a whole."""
-        return AsyncBaseAdmin(self._runner)
+        return AsyncBaseAdmin(
+            self._runner,
+            max_bytes=self.max_message_bytes,
+            has_data=Capability.DATA in self.capabilities,
+        )
 
     async def create_session(self, owner: str, session: NewSession) -> SessionRecord:
         check.owner(owner)

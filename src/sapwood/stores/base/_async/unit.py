@@ -45,6 +45,7 @@ from ....model import (
 from ....rules.codec import Packed
 from ....rules.key_range import KeyRange
 from ....rules.query import Query
+from ....rules.rewriting import Replacement
 from ..append_request import Request
 from ..extras import DocumentWrite, Extras
 
@@ -187,6 +188,22 @@ class AsyncDocumentWork(Protocol):
     ) -> list[Document]: ...
 
 
+class AsyncRewriteWork(Protocol):
+    """Work on things that are written anew as they lie."""
+
+    @abstractmethod
+    async def replace(
+        self, owner: str, session: str | None, changes: Sequence[Replacement]
+    ) -> list[int]:
+        """Replace what is still as it was given; return the places in the list of the others."""
+
+    @abstractmethod
+    async def list_data(
+        self, owner: str, session: str, after: Position | None, limit: int
+    ) -> list[DataVersion]:
+        """List versions that a session wrote, or sees of homes that are gone, by position."""
+
+
 class AsyncSearchWork(Protocol):
     """Work on searching; the query is what the search's text means."""
 
@@ -246,6 +263,8 @@ class AsyncUnit(Protocol):
     def overlays(self) -> AsyncOverlayWork: ...
     @property
     def documents(self) -> AsyncDocumentWork: ...
+    @property
+    def rewriting(self) -> AsyncRewriteWork: ...
     @property
     def search(self) -> AsyncSearchWork: ...
     @property

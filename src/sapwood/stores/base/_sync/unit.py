@@ -47,6 +47,7 @@ from ....model import (
 from ....rules.codec import Packed
 from ....rules.key_range import KeyRange
 from ....rules.query import Query
+from ....rules.rewriting import Replacement
 from ..append_request import Request
 from ..extras import DocumentWrite, Extras
 
@@ -185,6 +186,20 @@ class DocumentWork(Protocol):
     ) -> list[Document]: ...
 
 
+class RewriteWork(Protocol):
+    """Work on things that are written anew as they lie."""
+
+    @abstractmethod
+    def replace(self, owner: str, session: str | None, changes: Sequence[Replacement]) -> list[int]:
+        """Replace what is still as it was given; return the places in the list of the others."""
+
+    @abstractmethod
+    def list_data(
+        self, owner: str, session: str, after: Position | None, limit: int
+    ) -> list[DataVersion]:
+        """List versions that a session wrote, or sees of homes that are gone, by position."""
+
+
 class SearchWork(Protocol):
     """Work on searching; the query is what the search's text means."""
 
@@ -244,6 +259,8 @@ class Unit(Protocol):
     def overlays(self) -> OverlayWork: ...
     @property
     def documents(self) -> DocumentWork: ...
+    @property
+    def rewriting(self) -> RewriteWork: ...
     @property
     def search(self) -> SearchWork: ...
     @property

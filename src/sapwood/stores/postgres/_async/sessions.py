@@ -168,6 +168,11 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
         row = await self._tx.row(_INSERT, place | profile._asdict())
         return None if row is None else SessionRow._make(row)
 
+    async def put_profile(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+        place = {"tree": session.tree, "number": session.number}
+        put = ", ".join(f"{column} = %({column})s" for column in columns)
+        await self._tx.run(f"UPDATE {{s}}.profile SET {put}{_OF_PROFILE}", {**columns, **place})
+
     async def change(
         self,
         session: SessionRow,
@@ -177,8 +182,7 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
     ) -> None:
         place = {"tree": session.tree, "number": session.number}
         if columns:
-            put = ", ".join(f"{column} = %({column})s" for column in columns)
-            await self._tx.run(f"UPDATE {{s}}.profile SET {put}{_OF_PROFILE}", {**columns, **place})
+            await self.put_profile(session, columns)
         figures = {"closed": closed, "active": active_us, "at": self._tx.given_time()}
         await self._tx.run(_COUNT_CHANGE, place | figures)
 

@@ -170,6 +170,11 @@ class PostgresSessionStatements(SessionStatements[Tx]):
         row = self._tx.row(_INSERT, place | profile._asdict())
         return None if row is None else SessionRow._make(row)
 
+    def put_profile(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+        place = {"tree": session.tree, "number": session.number}
+        put = ", ".join(f"{column} = %({column})s" for column in columns)
+        self._tx.run(f"UPDATE {{s}}.profile SET {put}{_OF_PROFILE}", {**columns, **place})
+
     def change(
         self,
         session: SessionRow,
@@ -179,8 +184,7 @@ class PostgresSessionStatements(SessionStatements[Tx]):
     ) -> None:
         place = {"tree": session.tree, "number": session.number}
         if columns:
-            put = ", ".join(f"{column} = %({column})s" for column in columns)
-            self._tx.run(f"UPDATE {{s}}.profile SET {put}{_OF_PROFILE}", {**columns, **place})
+            self.put_profile(session, columns)
         figures = {"closed": closed, "active": active_us, "at": self._tx.given_time()}
         self._tx.run(_COUNT_CHANGE, place | figures)
 

@@ -27,6 +27,7 @@ from .feed import AsyncRedisFeed, trim_feed
 from .maintenance import finish_deletions_of
 from .messages import AsyncRedisMessages
 from .overlays import AsyncRedisOverlays
+from .rewriting import AsyncRedisRewriting
 from .search import AsyncRedisSearch
 from .sessions import AsyncRedisSessions
 from .usage import AsyncRedisUsage
@@ -46,6 +47,7 @@ class AsyncRedisUnit:
         self.data = AsyncRedisData(context)
         self.overlays = AsyncRedisOverlays(context)
         self.documents = AsyncRedisDocuments(context)
+        self.rewriting = AsyncRedisRewriting(context)
         self.usage = AsyncRedisUsage(context)
         self.feed = AsyncRedisFeed(context)
         self.search = AsyncRedisSearch(context)

@@ -29,6 +29,7 @@ from .feed import RedisFeed, trim_feed
 from .maintenance import finish_deletions_of
 from .messages import RedisMessages
 from .overlays import RedisOverlays
+from .rewriting import RedisRewriting
 from .search import RedisSearch
 from .sessions import RedisSessions
 from .usage import RedisUsage
@@ -48,6 +49,7 @@ class RedisUnit:
         self.data = RedisData(context)
         self.overlays = RedisOverlays(context)
         self.documents = RedisDocuments(context)
+        self.rewriting = RedisRewriting(context)
         self.usage = RedisUsage(context)
         self.feed = RedisFeed(context)
         self.search = RedisSearch(context)

@@ -112,6 +112,10 @@ class AsyncSessionStatements(SubjectStatements[T]):
         """
 
     @abstractmethod
+    async def put_profile(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+        """Write columns of a profile, one at least, and nothing else."""
+
+    @abstractmethod
     async def change(
         self,
         session: SessionRow,

@@ -114,6 +114,10 @@ class SessionStatements(SubjectStatements[T]):
         """
 
     @abstractmethod
+    def put_profile(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+        """Write columns of a profile, one at least, and nothing else."""
+
+    @abstractmethod
     def change(
         self,
         session: SessionRow,

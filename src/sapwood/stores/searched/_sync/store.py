@@ -21,12 +21,13 @@ from ....model import (
     NewSession,
     Overlay,
     Problem,
+    Rewritten,
     Search,
     SessionRecord,
 )
 from ....rules import check
 from ....rules.search_cursor import is_place_of
-from ....store._sync.admin import Progress, StoreAdmin
+from ....store._sync.admin import Progress, Rewrite, StoreAdmin
 from ....store._sync.contract import Store
 from ...base.refusals import store_closed
 from ..entry import IndexGoneError
@@ -34,6 +35,7 @@ from ..matches import PLACES
 from .checker import Checker
 from .feeder import Feeder
 from .index import SearchIndex
+from .rewritten import NotedTexts
 from .searcher import Searcher
 from .source import Source, overlays_of
 
@@ -297,3 +299,19 @@ class SearchedAdmin(StoreAdmin):
 
     def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
         return self._store.admin.changed_owners(after, limit)
+
+    def rewrite(
+        self, owner: str, function: Rewrite, *, after: str = "", limit: int = 1_000
+    ) -> Rewritten:
+        """Rewrite, and index anew what says something else then, as no feed tells of it.
+
+        When that cannot be done, it is logged: a repair does it.
+        """
+        noted = NotedTexts(function)
+        try:
+            return self._store.admin.rewrite(owner, noted.made, after=after, limit=limit)
+        finally:
+            try:
+                self._searcher.feeder.renew(owner, noted.messages, noted.overlays)
+            except (StoreError, IndexGoneError) as error:
+                logger.warning("what was rewritten is not in the search index yet: %s", error)
