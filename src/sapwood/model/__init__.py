@@ -81,6 +81,7 @@ from .session import (
     SystemPatch,
     UpdatedSession,
 )
+from .turn import TurnRecord, TurnState
 
 __all__ = [
     "CHAT",
@@ -150,6 +151,8 @@ __all__ = [
     "ToolCallPart",
     "ToolDefinition",
     "ToolResultPart",
+    "TurnRecord",
+    "TurnState",
     "UpdateEvent",
     "UpdatedMessage",
     "UpdatedSession",

@@ -54,7 +54,7 @@ class SessionBase:
         self, new: list[NewMessage], parent: PlaceRef | None, expected_tip: PlaceRef | None
     ) -> Appended:
         """Append messages after the tip, or after `parent`, all or none."""
-        stored, settings = self._stored, self._setup.settings
+        stored = self._stored
         appended = stored.first_creating(
             lambda: stored.store.append(
                 stored.owner,
@@ -66,6 +66,11 @@ class SessionBase:
             # In a new session it would be refused.
             may_be_first=not any(isinstance(id_of(it), str) for it in (parent, expected_tip)),
         )
+        self._after_append(appended)
+        return appended
+
+    def _after_append(self, appended: Appended) -> None:
+        """Do what follows an append that is stored."""
+        settings = self._setup.settings
         if settings.listeners or settings.compacts_by_itself:
             self._context().watch.after_append(appended)
-        return appended
