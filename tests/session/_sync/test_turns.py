@@ -37,10 +37,8 @@ def states(chat: sapwood.Session) -> list[tuple[str, str]]:
 
 def is_free(chat: sapwood.Session) -> bool:
     """Whether nothing of a turn at work is stored."""
-    store, found = chat._stored.store, []
-    for key in ("turn", "turn-open"):
-        found.append(store.find_document("ada", key, session=chat.id))
-    return found == [None, None]
+    keys = [it.key for it in chat._stored.store.list_documents("ada", session=chat.id)]
+    return "turn" not in keys and "turn-open" not in keys
 
 
 def leave_dead(chat: sapwood.Session, turn: Any) -> None:
@@ -109,10 +107,11 @@ def test_a_turn_that_is_left_without_an_answer_is_interrupted(
 def test_an_exception_marks_a_turn_interrupted_and_is_raised(
     chat: sapwood.Session,
 ) -> None:
-    with pytest.raises(KeyError), chat.turn() as turn:
-        turn.append("user", "q")
-        turn.append("assistant", "a")
-        raise KeyError("x")
+    with pytest.raises(KeyError):
+        with chat.turn() as turn:
+            turn.append("user", "q")
+            turn.append("assistant", "a")
+            raise KeyError("x")
     found = chat.find_turn(str(turn.id))
     assert found is not None
     assert (found.state, found.reason) == ("interrupted", "KeyError")
@@ -125,8 +124,9 @@ def test_a_turn_in_which_nothing_was_appended_costs_nothing(
 ) -> None:
     with chat.turn():
         pass
-    with pytest.raises(KeyError), chat.turn():
-        raise KeyError
+    with pytest.raises(KeyError):
+        with chat.turn():
+            raise KeyError
     assert chat.turns() == []
     assert is_free(chat)
 
@@ -140,8 +140,9 @@ def test_another_turn_waits_or_is_busy(
         with pytest.raises(SessionBusyError, match="'chat' is in the turn"):
             with other.turn(wait_s=0) as second:
                 second.append("user", "two")
-        with pytest.raises(SessionBusyError), other.turn(wait_s=0.05) as second:
-            second.append("user", "two")
+        with pytest.raises(SessionBusyError):
+            with other.turn(wait_s=0.05) as second:
+                second.append("user", "two")
         assert second.id is None
         turn.append("assistant", "1")
     with other.turn(wait_s=0) as second:
@@ -150,6 +151,13 @@ def test_another_turn_waits_or_is_busy(
 
 
 def test_a_write_after_the_lease_was_lost_is_refused(chat: sapwood.Session) -> None:
+    with pytest.raises(LeaseLostError):
+        lose_and_write(chat)
+    assert [it[0] for it in states(chat)] == ["one"]
+    assert [it.state for it in chat.turns()] == ["interrupted"]
+
+
+def lose_and_write(chat: sapwood.Session) -> None:
     with chat.turn() as turn:
         asked = turn.append("user", "one")
         chat._stored.delete_document("turn")
@@ -164,11 +172,6 @@ def test_a_write_after_the_lease_was_lost_is_refused(chat: sapwood.Session) -> N
         ):
             with pytest.raises(LeaseLostError):
                 write()
-        assert [it[0] for it in states(chat)] == ["one"]
-        with pytest.raises(LeaseLostError):
-            turn.__exit__(None, None, None)
-    # It was left already.
-    assert chat.find_turn(asked) is not None
 
 
 def test_a_turn_whose_process_died_is_interrupted_and_marked_by_the_next(
@@ -218,8 +221,9 @@ def test_a_turn_that_waits_for_an_approval_holds_nothing_and_is_taken_up_again(
     with later.turn(resume=asked.id) as again:
         assert (again.id, again.attempts, again.is_held) == (asked.id, 1, True)
         assert (states(chat))[-1][1] == "open"
-        with pytest.raises(SessionBusyError), chat.turn(wait_s=0, resume=asked.id):
-            pass
+        with pytest.raises(SessionBusyError):
+            with chat.turn(wait_s=0, resume=asked.id):
+                pass
         again.append("tool", [RESULT])
         again.complete("assistant", "a")
     assert [it[1] for it in states(chat)] == ["open", "open", "open", "complete"]
@@ -266,8 +270,9 @@ def test_an_answer_is_given_anew(chat: sapwood.Session) -> None:
         asked = turn.append("user", "q")
         old = turn.complete("assistant", "a")
     assert old is not None
-    with pytest.raises(AlreadyExistsError, match="complete"), chat.turn(resume=asked):
-        pass
+    with pytest.raises(AlreadyExistsError, match="complete"):
+        with chat.turn(resume=asked):
+            pass
     chat.retry_from()
     with chat.turn(resume=asked) as again:
         again.complete("assistant", "b")
@@ -282,11 +287,13 @@ def test_a_turn_is_not_taken_up_where_the_session_went_on(chat: sapwood.Session)
     with chat.turn() as other:
         other.append("user", "never mind")
         other.append("assistant", "ok")
-    with pytest.raises(StaleTipError, match="went on"), chat.turn(resume=asked):
-        pass
+    with pytest.raises(StaleTipError, match="went on"):
+        with chat.turn(resume=asked):
+            pass
     assert is_free(chat)
-    with pytest.raises(NotFoundError), chat.turn(resume="nobody"):
-        pass
+    with pytest.raises(NotFoundError):
+        with chat.turn(resume="nobody"):
+            pass
     chat.checkout(str((chat.find_turn(asked)).last))  # type: ignore[union-attr]
     with chat.turn(resume=asked) as again:
         again.append("tool", [RESULT])
@@ -306,8 +313,9 @@ def test_a_message_that_comes_again_takes_its_turn_up_or_was_answered(
                 other.append("user", "q", id="m1")
         turn.complete("assistant", "a", id="m2")
         assert states(chat) == [("q", "open"), ("a", "complete")]
-    with pytest.raises(AlreadyExistsError, match="complete"), chat.turn() as turn:
-        turn.append("user", "q", id="m1")
+    with pytest.raises(AlreadyExistsError, match="complete"):
+        with chat.turn() as turn:
+            turn.append("user", "q", id="m1")
     assert is_free(chat)
     assert states(chat) == [("q", "open"), ("a", "complete")]
 
@@ -327,15 +335,16 @@ def test_a_turn_is_stopped_from_elsewhere(
 ) -> None:
     other = sessions.session("chat")
     assert not other.stop_turn()
-    with pytest.raises(TurnStoppedError), chat.turn() as turn:
-        turn.append("user", "q")
-        assert other.stop_turn()
-        assert not turn.stopped
-        with pytest.raises(TurnStoppedError):
+    with pytest.raises(TurnStoppedError):
+        with chat.turn() as turn:
+            turn.append("user", "q")
+            assert other.stop_turn()
+            assert not turn.stopped
+            with pytest.raises(TurnStoppedError):
+                turn.append("assistant", "a")
+            assert turn.stopped
+            assert not turn.is_held
             turn.append("assistant", "a")
-        assert turn.stopped
-        assert not turn.is_held
-        turn.append("assistant", "a")
     found = chat.find_turn(str(turn.id))
     assert found is not None
     assert (found.state, found.reason) == ("interrupted", "stopped")
@@ -346,15 +355,17 @@ def test_a_turn_is_stopped_from_elsewhere(
 def test_a_turn_that_is_stopped_before_it_is_left_is_not_complete(
     chat: sapwood.Session,
 ) -> None:
-    with pytest.raises(TurnStoppedError), chat.turn() as turn:
-        turn.append("user", "q")
-        turn.append("assistant", "a")
-        chat.stop_turn()
+    with pytest.raises(TurnStoppedError):
+        with chat.turn() as turn:
+            turn.append("user", "q")
+            turn.append("assistant", "a")
+            chat.stop_turn()
     assert (states(chat))[-1] == ("a", "interrupted")
-    with pytest.raises(KeyError), chat.turn() as turn:
-        turn.append("user", "q")
-        chat.stop_turn()
-        raise KeyError
+    with pytest.raises(KeyError):
+        with chat.turn() as turn:
+            turn.append("user", "q")
+            chat.stop_turn()
+            raise KeyError
     found = chat.find_turn(str(turn.id))
     assert found is not None
     assert found.reason == "stopped"
@@ -363,10 +374,11 @@ def test_a_turn_that_is_stopped_before_it_is_left_is_not_complete(
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_closing_and_opening_again_end_a_turn(chat: sapwood.Session, closed: bool) -> None:
-    with pytest.raises((LeaseLostError, SessionClosedError)), chat.turn() as turn:
-        turn.append("user", "q")
-        chat.update_record(closed=closed)
-        turn.append("assistant", "a")
+    with pytest.raises((LeaseLostError, SessionClosedError)):
+        with chat.turn() as turn:
+            turn.append("user", "q")
+            chat.update_record(closed=closed)
+            turn.append("assistant", "a")
     with pytest.raises(SessionClosedError):
         chat.update_record(closed=True)
         with chat.turn() as late:
@@ -382,10 +394,11 @@ def test_closing_and_opening_again_end_a_turn(chat: sapwood.Session, closed: boo
 def test_a_clear_ends_a_turn_and_takes_what_is_known_of_all(
     chat: sapwood.Session,
 ) -> None:
-    with pytest.raises(LeaseLostError), chat.turn() as turn:
-        turn.append("user", "q", id="m")
-        chat.clear()
-        turn.append("assistant", "a")
+    with pytest.raises(LeaseLostError):
+        with chat.turn() as turn:
+            turn.append("user", "q", id="m")
+            chat.clear()
+            turn.append("assistant", "a")
     assert chat.turns() == []
     with chat.turn() as turn:
         turn.append("user", "q", id="m")
@@ -407,8 +420,9 @@ def test_a_fork_has_no_turns_of_its_own_and_answers_anew(chat: sapwood.Session) 
 def test_a_turn_in_one_write(chat: sapwood.Session) -> None:
     with chat.turn() as busy:
         busy.append("user", "q")
-        with pytest.raises(SessionBusyError), chat.turn(wait_s=0) as turn:
-            turn.complete("assistant", "note")
+        with pytest.raises(SessionBusyError):
+            with chat.turn(wait_s=0) as turn:
+                turn.complete("assistant", "note")
         busy.complete("assistant", "a")
     with chat.turn() as turn:
         done = turn.complete("assistant", "note")
@@ -481,8 +495,9 @@ def test_a_turn_of_a_builder_needs_an_id_for_its_message_alone(
     sessions: sapwood.SessionManager,
 ) -> None:
     chat = sapwood.Session.create(sessions.store, owner="ada", id="new")
-    with pytest.raises(UsageError, match="needs an id"), chat.turn() as turn:
-        turn.append("user", "q")
+    with pytest.raises(UsageError, match="needs an id"):
+        with chat.turn() as turn:
+            turn.append("user", "q")
     with chat.turn() as turn:
         turn.append("user", "q", id="m1")
         turn.append("assistant", "a")
