@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from ..errors import UsageError
 from ..model import Part, ReasoningPart, TextPart
-from ..rules import check
 
 INTERVAL_S = 1.0
 """How long a piece waits at least, so that a quick answer is one write, and a long one is one of
@@ -42,7 +41,8 @@ class PartialAnswer:
 
     def add_part(self, part: Part) -> bool:
         """Add a whole part, as a finished tool call; return whether it is time to save."""
-        check.instance(part, Part, "part")  # type: ignore[arg-type]
+        if not isinstance(part, Part):
+            raise UsageError(f"part is a {type(part).__name__}: give a part", path="part")
         self._close()
         self._parts.append(part)
         return self._is_due(1)

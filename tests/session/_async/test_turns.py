@@ -105,8 +105,9 @@ async def test_a_turn_that_is_left_without_an_answer_is_interrupted(
 async def test_an_exception_marks_a_turn_interrupted_and_is_raised(
     chat: sapwood.AsyncSession,
 ) -> None:
-    with pytest.raises(KeyError):
-        async with chat.turn() as turn:
+    with pytest.raises(KeyError):  # noqa: PT012
+        turn = chat.turn()
+        async with turn:
             await turn.append("user", "q")
             await turn.append("assistant", "a")
             raise KeyError("x")
@@ -136,12 +137,9 @@ async def test_another_turn_waits_or_is_busy(
     async with chat.turn() as turn:
         await turn.append("user", "one")
         with pytest.raises(SessionBusyError, match="'chat' is in the turn"):
-            async with other.turn(wait_s=0) as second:
-                await second.append("user", "two")
+            await other.turn(wait_s=0).append("user", "two")
         with pytest.raises(SessionBusyError):
-            async with other.turn(wait_s=0.05) as second:
-                await second.append("user", "two")
-        assert second.id is None
+            await other.turn(wait_s=0.05).append("user", "two")
         await turn.append("assistant", "1")
     async with other.turn(wait_s=0) as second:
         await second.append("user", "two")
@@ -220,8 +218,7 @@ async def test_a_turn_that_waits_for_an_approval_holds_nothing_and_is_taken_up_a
         assert (again.id, again.attempts, again.is_held) == (asked.id, 1, True)
         assert (await states(chat))[-1][1] == "open"
         with pytest.raises(SessionBusyError):
-            async with chat.turn(wait_s=0, resume=asked.id):
-                pass
+            await chat.turn(wait_s=0, resume=asked.id).__aenter__()
         await again.append("tool", [RESULT])
         await again.complete("assistant", "a")
     assert [it[1] for it in await states(chat)] == ["open", "open", "open", "complete"]
@@ -269,8 +266,7 @@ async def test_an_answer_is_given_anew(chat: sapwood.AsyncSession) -> None:
         old = await turn.complete("assistant", "a")
     assert old is not None
     with pytest.raises(AlreadyExistsError, match="complete"):
-        async with chat.turn(resume=asked):
-            pass
+        await chat.turn(resume=asked).__aenter__()
     await chat.retry_from()
     async with chat.turn(resume=asked) as again:
         await again.complete("assistant", "b")
@@ -286,12 +282,10 @@ async def test_a_turn_is_not_taken_up_where_the_session_went_on(chat: sapwood.As
         await other.append("user", "never mind")
         await other.append("assistant", "ok")
     with pytest.raises(StaleTipError, match="went on"):
-        async with chat.turn(resume=asked):
-            pass
+        await chat.turn(resume=asked).__aenter__()
     assert await is_free(chat)
     with pytest.raises(NotFoundError):
-        async with chat.turn(resume="nobody"):
-            pass
+        await chat.turn(resume="nobody").__aenter__()
     await chat.checkout(str((await chat.find_turn(asked)).last))  # type: ignore[union-attr]
     async with chat.turn(resume=asked) as again:
         await again.append("tool", [RESULT])
@@ -307,13 +301,11 @@ async def test_a_message_that_comes_again_takes_its_turn_up_or_was_answered(
         await turn.append("user", "q", id="m1")
         assert (turn.id, turn.attempts, turn.is_held) == ("m1", 2, True)
         with pytest.raises(SessionBusyError):
-            async with (await sessions.session("chat")).turn(wait_s=0) as other:
-                await other.append("user", "q", id="m1")
+            await (await sessions.session("chat")).turn(wait_s=0).append("user", "q", id="m1")
         await turn.complete("assistant", "a", id="m2")
         assert await states(chat) == [("q", "open"), ("a", "complete")]
     with pytest.raises(AlreadyExistsError, match="complete"):
-        async with chat.turn() as turn:
-            await turn.append("user", "q", id="m1")
+        await chat.turn().append("user", "q", id="m1")
     assert await is_free(chat)
     assert await states(chat) == [("q", "open"), ("a", "complete")]
 
@@ -333,8 +325,9 @@ async def test_a_turn_is_stopped_from_elsewhere(
 ) -> None:
     other = await sessions.session("chat")
     assert not await other.stop_turn()
-    with pytest.raises(TurnStoppedError):
-        async with chat.turn() as turn:
+    with pytest.raises(TurnStoppedError):  # noqa: PT012
+        turn = chat.turn()
+        async with turn:
             await turn.append("user", "q")
             assert await other.stop_turn()
             assert not turn.stopped
@@ -353,14 +346,16 @@ async def test_a_turn_is_stopped_from_elsewhere(
 async def test_a_turn_that_is_stopped_before_it_is_left_is_not_complete(
     chat: sapwood.AsyncSession,
 ) -> None:
-    with pytest.raises(TurnStoppedError):
-        async with chat.turn() as turn:
+    with pytest.raises(TurnStoppedError):  # noqa: PT012
+        turn = chat.turn()
+        async with turn:
             await turn.append("user", "q")
             await turn.append("assistant", "a")
             await chat.stop_turn()
     assert (await states(chat))[-1] == ("a", "interrupted")
-    with pytest.raises(KeyError):
-        async with chat.turn() as turn:
+    with pytest.raises(KeyError):  # noqa: PT012
+        turn = chat.turn()
+        async with turn:
             await turn.append("user", "q")
             await chat.stop_turn()
             raise KeyError
@@ -374,12 +369,13 @@ async def test_a_turn_that_is_stopped_before_it_is_left_is_not_complete(
 async def test_closing_and_opening_again_end_a_turn(
     chat: sapwood.AsyncSession, closed: bool
 ) -> None:
-    with pytest.raises((LeaseLostError, SessionClosedError)):
-        async with chat.turn() as turn:
+    with pytest.raises((LeaseLostError, SessionClosedError)):  # noqa: PT012
+        turn = chat.turn()
+        async with turn:
             await turn.append("user", "q")
             await chat.update_record(closed=closed)
             await turn.append("assistant", "a")
-    with pytest.raises(SessionClosedError):
+    with pytest.raises(SessionClosedError):  # noqa: PT012
         await chat.update_record(closed=True)
         async with chat.turn() as late:
             await late.append("user", "r")
@@ -394,8 +390,9 @@ async def test_closing_and_opening_again_end_a_turn(
 async def test_a_clear_ends_a_turn_and_takes_what_is_known_of_all(
     chat: sapwood.AsyncSession,
 ) -> None:
-    with pytest.raises(LeaseLostError):
-        async with chat.turn() as turn:
+    with pytest.raises(LeaseLostError):  # noqa: PT012
+        turn = chat.turn()
+        async with turn:
             await turn.append("user", "q", id="m")
             await chat.clear()
             await turn.append("assistant", "a")
@@ -421,8 +418,7 @@ async def test_a_turn_in_one_write(chat: sapwood.AsyncSession) -> None:
     async with chat.turn() as busy:
         await busy.append("user", "q")
         with pytest.raises(SessionBusyError):
-            async with chat.turn(wait_s=0) as turn:
-                await turn.complete("assistant", "note")
+            await chat.turn(wait_s=0).complete("assistant", "note")
         await busy.complete("assistant", "a")
     async with chat.turn() as turn:
         done = await turn.complete("assistant", "note")
@@ -496,8 +492,7 @@ async def test_a_turn_of_a_builder_needs_an_id_for_its_message_alone(
 ) -> None:
     chat = sapwood.AsyncSession.create(sessions.store, owner="ada", id="new")
     with pytest.raises(UsageError, match="needs an id"):
-        async with chat.turn() as turn:
-            await turn.append("user", "q")
+        await chat.turn().append("user", "q")
     async with chat.turn() as turn:
         await turn.append("user", "q", id="m1")
         await turn.append("assistant", "a")

@@ -52,7 +52,7 @@ def test_an_answer_is_read_while_it_is_written_and_completes_its_turn(
     assert said(other) == ("On its way.", "complete")
     assert (last(other)).id == answer.id == done.id
     assert len((chat.history()).entries) == 2
-    assert (chat.search("way")).hits[0].message.id == answer.id  # type: ignore[union-attr]
+    assert [it.entry.id for it in (chat.search("way")).hits] == [answer.id]
 
 
 def test_a_quick_answer_is_one_append(chat: sapwood.Session) -> None:

@@ -107,8 +107,9 @@ def test_a_turn_that_is_left_without_an_answer_is_interrupted(
 def test_an_exception_marks_a_turn_interrupted_and_is_raised(
     chat: sapwood.Session,
 ) -> None:
-    with pytest.raises(KeyError):
-        with chat.turn() as turn:
+    with pytest.raises(KeyError):  # noqa: PT012
+        turn = chat.turn()
+        with turn:
             turn.append("user", "q")
             turn.append("assistant", "a")
             raise KeyError("x")
@@ -138,12 +139,9 @@ def test_another_turn_waits_or_is_busy(
     with chat.turn() as turn:
         turn.append("user", "one")
         with pytest.raises(SessionBusyError, match="'chat' is in the turn"):
-            with other.turn(wait_s=0) as second:
-                second.append("user", "two")
+            other.turn(wait_s=0).append("user", "two")
         with pytest.raises(SessionBusyError):
-            with other.turn(wait_s=0.05) as second:
-                second.append("user", "two")
-        assert second.id is None
+            other.turn(wait_s=0.05).append("user", "two")
         turn.append("assistant", "1")
     with other.turn(wait_s=0) as second:
         second.append("user", "two")
@@ -222,8 +220,7 @@ def test_a_turn_that_waits_for_an_approval_holds_nothing_and_is_taken_up_again(
         assert (again.id, again.attempts, again.is_held) == (asked.id, 1, True)
         assert (states(chat))[-1][1] == "open"
         with pytest.raises(SessionBusyError):
-            with chat.turn(wait_s=0, resume=asked.id):
-                pass
+            chat.turn(wait_s=0, resume=asked.id).__enter__()
         again.append("tool", [RESULT])
         again.complete("assistant", "a")
     assert [it[1] for it in states(chat)] == ["open", "open", "open", "complete"]
@@ -271,8 +268,7 @@ def test_an_answer_is_given_anew(chat: sapwood.Session) -> None:
         old = turn.complete("assistant", "a")
     assert old is not None
     with pytest.raises(AlreadyExistsError, match="complete"):
-        with chat.turn(resume=asked):
-            pass
+        chat.turn(resume=asked).__enter__()
     chat.retry_from()
     with chat.turn(resume=asked) as again:
         again.complete("assistant", "b")
@@ -288,12 +284,10 @@ def test_a_turn_is_not_taken_up_where_the_session_went_on(chat: sapwood.Session)
         other.append("user", "never mind")
         other.append("assistant", "ok")
     with pytest.raises(StaleTipError, match="went on"):
-        with chat.turn(resume=asked):
-            pass
+        chat.turn(resume=asked).__enter__()
     assert is_free(chat)
     with pytest.raises(NotFoundError):
-        with chat.turn(resume="nobody"):
-            pass
+        chat.turn(resume="nobody").__enter__()
     chat.checkout(str((chat.find_turn(asked)).last))  # type: ignore[union-attr]
     with chat.turn(resume=asked) as again:
         again.append("tool", [RESULT])
@@ -309,13 +303,11 @@ def test_a_message_that_comes_again_takes_its_turn_up_or_was_answered(
         turn.append("user", "q", id="m1")
         assert (turn.id, turn.attempts, turn.is_held) == ("m1", 2, True)
         with pytest.raises(SessionBusyError):
-            with (sessions.session("chat")).turn(wait_s=0) as other:
-                other.append("user", "q", id="m1")
+            (sessions.session("chat")).turn(wait_s=0).append("user", "q", id="m1")
         turn.complete("assistant", "a", id="m2")
         assert states(chat) == [("q", "open"), ("a", "complete")]
     with pytest.raises(AlreadyExistsError, match="complete"):
-        with chat.turn() as turn:
-            turn.append("user", "q", id="m1")
+        chat.turn().append("user", "q", id="m1")
     assert is_free(chat)
     assert states(chat) == [("q", "open"), ("a", "complete")]
 
@@ -335,8 +327,9 @@ def test_a_turn_is_stopped_from_elsewhere(
 ) -> None:
     other = sessions.session("chat")
     assert not other.stop_turn()
-    with pytest.raises(TurnStoppedError):
-        with chat.turn() as turn:
+    with pytest.raises(TurnStoppedError):  # noqa: PT012
+        turn = chat.turn()
+        with turn:
             turn.append("user", "q")
             assert other.stop_turn()
             assert not turn.stopped
@@ -355,14 +348,16 @@ def test_a_turn_is_stopped_from_elsewhere(
 def test_a_turn_that_is_stopped_before_it_is_left_is_not_complete(
     chat: sapwood.Session,
 ) -> None:
-    with pytest.raises(TurnStoppedError):
-        with chat.turn() as turn:
+    with pytest.raises(TurnStoppedError):  # noqa: PT012
+        turn = chat.turn()
+        with turn:
             turn.append("user", "q")
             turn.append("assistant", "a")
             chat.stop_turn()
     assert (states(chat))[-1] == ("a", "interrupted")
-    with pytest.raises(KeyError):
-        with chat.turn() as turn:
+    with pytest.raises(KeyError):  # noqa: PT012
+        turn = chat.turn()
+        with turn:
             turn.append("user", "q")
             chat.stop_turn()
             raise KeyError
@@ -374,12 +369,13 @@ def test_a_turn_that_is_stopped_before_it_is_left_is_not_complete(
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_closing_and_opening_again_end_a_turn(chat: sapwood.Session, closed: bool) -> None:
-    with pytest.raises((LeaseLostError, SessionClosedError)):
-        with chat.turn() as turn:
+    with pytest.raises((LeaseLostError, SessionClosedError)):  # noqa: PT012
+        turn = chat.turn()
+        with turn:
             turn.append("user", "q")
             chat.update_record(closed=closed)
             turn.append("assistant", "a")
-    with pytest.raises(SessionClosedError):
+    with pytest.raises(SessionClosedError):  # noqa: PT012
         chat.update_record(closed=True)
         with chat.turn() as late:
             late.append("user", "r")
@@ -394,8 +390,9 @@ def test_closing_and_opening_again_end_a_turn(chat: sapwood.Session, closed: boo
 def test_a_clear_ends_a_turn_and_takes_what_is_known_of_all(
     chat: sapwood.Session,
 ) -> None:
-    with pytest.raises(LeaseLostError):
-        with chat.turn() as turn:
+    with pytest.raises(LeaseLostError):  # noqa: PT012
+        turn = chat.turn()
+        with turn:
             turn.append("user", "q", id="m")
             chat.clear()
             turn.append("assistant", "a")
@@ -421,8 +418,7 @@ def test_a_turn_in_one_write(chat: sapwood.Session) -> None:
     with chat.turn() as busy:
         busy.append("user", "q")
         with pytest.raises(SessionBusyError):
-            with chat.turn(wait_s=0) as turn:
-                turn.complete("assistant", "note")
+            chat.turn(wait_s=0).complete("assistant", "note")
         busy.complete("assistant", "a")
     with chat.turn() as turn:
         done = turn.complete("assistant", "note")
@@ -496,8 +492,7 @@ def test_a_turn_of_a_builder_needs_an_id_for_its_message_alone(
 ) -> None:
     chat = sapwood.Session.create(sessions.store, owner="ada", id="new")
     with pytest.raises(UsageError, match="needs an id"):
-        with chat.turn() as turn:
-            turn.append("user", "q")
+        chat.turn().append("user", "q")
     with chat.turn() as turn:
         turn.append("user", "q", id="m1")
         turn.append("assistant", "a")

@@ -30,24 +30,29 @@ class AsyncTurnAnswer(PartialAnswer):
         clock: Callable[[], float],
     ) -> None:
         super().__init__(interval_s, clock)
-        self.id = id
+        self._id = id
         self._turn = turn
         self._role = role
         self._metadata: dict[str, Any] | None = None
         self._is_stored = False
 
+    @property
+    def id(self) -> str:
+        """The message's id, from the beginning."""
+        return self._id
+
     async def save(self) -> Message | None:
         """Store what there is by now, if anything is new; return the message as it was written."""
         turn = self._turn
         self._refuse_unless_here()
-        return None if self.is_saved else await turn._fenced(lambda: self.put(PARTIAL))
+        return None if self.is_saved else await turn._fenced(lambda: self._put(PARTIAL))
 
     async def finish(
         self, content: Content | None = None, *, metadata: dict[str, Any] | None = None
     ) -> Message:
         """Store all of it; the turn goes on. A `content` stands in place of what was added."""
         self._settle(content, metadata)
-        message = await self._turn._fenced(lambda: self.put("open"))
+        message = await self._turn._fenced(lambda: self._put("open"))
         self._turn._note([message])
         self._turn._answer = None
         return message
@@ -73,16 +78,16 @@ class AsyncTurnAnswer(PartialAnswer):
         if self._turn._answer is not self:
             raise UsageError("the answer is finished: begin another one", path="answer")
 
-    def draft(self) -> NewMessage:
+    def _draft(self) -> NewMessage:
         """Return it as far as it is there."""
         counter = self._turn._stored.setup.counter
         return new_message(self._role, self.parts, counter, id=self.id, metadata=self._metadata)
 
-    async def put(self, state: str, along: Sequence[DocumentChange] = ()) -> Message:
+    async def _put(self, state: str, along: Sequence[DocumentChange] = ()) -> Message:
         """Write it with what comes along: as a new message, or in place of what is there."""
         turn, unsaved = self._turn, self._unsaved
         record = turn._open()
-        new = turn._marked(self.draft(), state, record.id)
+        new = turn._marked(self._draft(), state, record.id)
         if not self._is_stored:
             message = await self._put_first(new, along, record.id)
             self._is_stored = True

@@ -196,7 +196,7 @@ class TurnCore:
         stored, record, answer = self._stored, self._open(), self._answer
         last: Message | NewMessage | None = None
         if answer is not None and answer.parts:
-            last = answer.draft()
+            last = answer._draft()
         elif self._last is not None:
             last = stored.find_message(self._last)
         if state is None:
@@ -207,7 +207,7 @@ class TurnCore:
         )
         along, message = ending(record, was_held=True), None
         if answer is not None and isinstance(last, NewMessage):
-            message = answer.put(state, along)
+            message = answer._put(state, along)
         elif isinstance(last, Message) and last.home == stored.id:
             new = again(last, record.id, state, stored.id)
             message = self._session._replace(new, self._lease.fence, along)
