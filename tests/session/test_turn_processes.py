@@ -23,7 +23,7 @@ import sys
 import sapwood
 from sapwood.session._sync import turn_lease
 
-turn_lease.LEASE_S = 1.5
+turn_lease.LEASE_S = float(sys.argv[1])
 sessions = sapwood.open("sqlite:///turns.db", owner="ada")
 chat = sessions.session("chat")
 
@@ -70,10 +70,10 @@ with sapwood.open("sqlite:///race.db", owner="ada") as sessions:
 """
 
 
-def start(script: str, folder: Path) -> subprocess.Popen[str]:
+def start(script: str, folder: Path, lease_s: float = 60.0) -> subprocess.Popen[str]:
     """Start a process, and wait until it says that it is so far."""
     process = subprocess.Popen(
-        [sys.executable, "-c", BEGIN + script],
+        [sys.executable, "-c", BEGIN + script, str(lease_s)],
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -110,7 +110,7 @@ def test_who_comes_second_is_busy_or_waits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("script", [HOLD, STREAM])
 def test_a_turn_that_was_killed_is_marked_by_the_next(tmp_path: Path, script: str) -> None:
-    killed = start(script, tmp_path)
+    killed = start(script, tmp_path, lease_s=1.5)
     killed.send_signal(signal.SIGKILL)
     killed.communicate(timeout=PATIENCE_S)
     with sapwood.open(f"sqlite:///{tmp_path}/turns.db", owner="ada") as sessions:

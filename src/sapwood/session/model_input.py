@@ -5,7 +5,7 @@ The messages are made from a history: valid for a model, and within a budget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -168,7 +168,7 @@ def _with_sent(message: ModelMessage, sent: str | None) -> ModelMessage:
 
 
 def _counter_of(
-    stored: Mapping[str, int], shown: Sequence[ModelMessage], counter: TokenCounter | None
+    stored: dict[str, int], shown: Sequence[ModelMessage], counter: TokenCounter | None
 ) -> Callable[[ModelMessage], int]:
     """Return what counts messages: by what is stored with them, or anew when they were changed."""
     # By the object: a copy that was shortened costs less than what is stored. The pair keeps the

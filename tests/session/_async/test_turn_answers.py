@@ -184,7 +184,7 @@ async def test_who_lost_the_turn_adds_nothing_to_its_answer(chat: sapwood.AsyncS
 async def test_an_answer_of_a_process_that_died_is_marked_though_the_tip_was_moved(
     chat: sapwood.AsyncSession,
 ) -> None:
-    dead = chat.turn()
+    dead = await chat.turn().__aenter__()
     asked = await dead.append("user", "q")
     answer = dead.answer()
     answer.add_text("a")
@@ -222,7 +222,7 @@ async def test_an_answer_is_followed_to_its_end(
 async def test_who_follows_an_answer_that_was_cut_off_is_not_left_waiting(
     chat: sapwood.AsyncSession,
 ) -> None:
-    dead = chat.turn()
+    dead = await chat.turn().__aenter__()
     await dead.append("user", "q")
     answer = dead.answer()
     answer.add_text("a")

@@ -110,7 +110,7 @@ async def test_a_turn_that_takes_longer_than_the_lease_keeps_it(
             before = await expiry(short)
             clock.advance(0.8 * LEASE_S)
             with pytest.raises(SessionBusyError):
-                await chat.turn(wait_s=0).append("user", "r")
+                await (await chat.turn(wait_s=0).__aenter__()).append("user", "r")
             while await expiry(short) <= before:
                 await AsyncCallerQueues.pause(0.005)
         await turn.complete("assistant", "a")
@@ -122,12 +122,12 @@ async def test_a_lease_that_is_renewed_no_more_is_soon_free(
     short: AsyncSessionManager, clock: ManualClock
 ) -> None:
     chat = await short.session("chat")
-    dead = chat.turn()
+    dead = await chat.turn().__aenter__()
     await dead.append("user", "q")
     # As a process leaves it that ends while it is at work.
     await dead._lease.end()
     with pytest.raises(SessionBusyError):
-        await chat.turn(wait_s=0).append("user", "r")
+        await (await chat.turn(wait_s=0).__aenter__()).append("user", "r")
     clock.advance(LEASE_S)
     async with chat.turn(wait_s=0) as turn:
         await turn.append("user", "r")

@@ -77,4 +77,4 @@ async def test_a_changed_block_is_told_once_and_stays_where_it_was_told(
 @pytest.mark.parametrize("sent", [1, ["x"]])
 async def test_what_is_sent_is_text(chat: sapwood.AsyncSession, sent: object) -> None:
     with pytest.raises(UsageError, match="sent"):
-        await chat.turn().append("user", "q", sent=sent)  # type: ignore[arg-type]
+        await (await chat.turn().__aenter__()).append("user", "q", sent=sent)  # type: ignore[arg-type]

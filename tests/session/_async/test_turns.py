@@ -14,6 +14,7 @@ from sapwood.errors import (
     SessionBusyError,
     SessionClosedError,
     StaleTipError,
+    StoreUnavailableError,
     TurnStoppedError,
     UsageError,
 )
@@ -137,9 +138,9 @@ async def test_another_turn_waits_or_is_busy(
     async with chat.turn() as turn:
         await turn.append("user", "one")
         with pytest.raises(SessionBusyError, match="'chat' is in the turn"):
-            await other.turn(wait_s=0).append("user", "two")
+            await (await other.turn(wait_s=0).__aenter__()).append("user", "two")
         with pytest.raises(SessionBusyError):
-            await other.turn(wait_s=0.05).append("user", "two")
+            await (await other.turn(wait_s=0.05).__aenter__()).append("user", "two")
         await turn.append("assistant", "1")
     async with other.turn(wait_s=0) as second:
         await second.append("user", "two")
@@ -173,7 +174,7 @@ async def lose_and_write(chat: sapwood.AsyncSession) -> None:
 async def test_a_turn_whose_process_died_is_interrupted_and_marked_by_the_next(
     chat: sapwood.AsyncSession,
 ) -> None:
-    dead = chat.turn()
+    dead = await chat.turn().__aenter__()
     await dead.append("user", "one")
     await dead.append("assistant", [CALL])
     found = await chat.find_turn(str(dead.id))
@@ -251,7 +252,7 @@ async def test_an_interrupted_turn_is_another_attempt(chat: sapwood.AsyncSession
 
 
 async def test_a_turn_that_died_is_marked_before_it_is_taken_up(chat: sapwood.AsyncSession) -> None:
-    dead = chat.turn()
+    dead = await chat.turn().__aenter__()
     asked = await dead.append("user", "q")
     await leave_dead(chat, dead)
     async with chat.turn(resume=asked, wait_s=0) as again:
@@ -294,18 +295,19 @@ async def test_a_turn_is_not_taken_up_where_the_session_went_on(chat: sapwood.As
 async def test_a_message_that_comes_again_takes_its_turn_up_or_was_answered(
     sessions: sapwood.AsyncSessionManager, chat: sapwood.AsyncSession
 ) -> None:
-    dead = chat.turn()
+    dead = await chat.turn().__aenter__()
     await dead.append("user", "q", id="m1")
     await leave_dead(chat, dead)
     async with chat.turn() as turn:
         await turn.append("user", "q", id="m1")
         assert (turn.id, turn.attempts, turn.is_held) == ("m1", 2, True)
+        tab = await sessions.session("chat")
         with pytest.raises(SessionBusyError):
-            await (await sessions.session("chat")).turn(wait_s=0).append("user", "q", id="m1")
+            await (await tab.turn(wait_s=0).__aenter__()).append("user", "q", id="m1")
         await turn.complete("assistant", "a", id="m2")
         assert await states(chat) == [("q", "open"), ("a", "complete")]
     with pytest.raises(AlreadyExistsError, match="complete"):
-        await chat.turn().append("user", "q", id="m1")
+        await (await chat.turn().__aenter__()).append("user", "q", id="m1")
     assert await is_free(chat)
     assert await states(chat) == [("q", "open"), ("a", "complete")]
 
@@ -418,7 +420,7 @@ async def test_a_turn_in_one_write(chat: sapwood.AsyncSession) -> None:
     async with chat.turn() as busy:
         await busy.append("user", "q")
         with pytest.raises(SessionBusyError):
-            await chat.turn(wait_s=0).complete("assistant", "note")
+            await (await chat.turn(wait_s=0).__aenter__()).complete("assistant", "note")
         await busy.complete("assistant", "a")
     async with chat.turn() as turn:
         done = await turn.complete("assistant", "note")
@@ -492,7 +494,7 @@ async def test_a_turn_of_a_builder_needs_an_id_for_its_message_alone(
 ) -> None:
     chat = sapwood.AsyncSession.create(sessions.store, owner="ada", id="new")
     with pytest.raises(UsageError, match="needs an id"):
-        await chat.turn().append("user", "q")
+        await (await chat.turn().__aenter__()).append("user", "q")
     async with chat.turn() as turn:
         await turn.append("user", "q", id="m1")
         await turn.append("assistant", "a")
@@ -508,12 +510,63 @@ async def test_turns_are_listed_a_page_at_a_time(chat: sapwood.AsyncSession) -> 
     assert [it.id for it in await chat.turns(after="m1", limit=2)] == ["m2", "m3"]
 
 
+async def test_a_turn_whose_begin_was_not_told_is_found_and_ended(
+    chat: sapwood.AsyncSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = chat._stored.store
+    append = store.append
+
+    async def lose_the_answer(*args: Any, **fields: Any) -> Any:
+        await append(*args, **fields)
+        raise StoreUnavailableError("no answer")
+
+    async with chat.turn() as turn:
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "append", lose_the_answer)
+            with pytest.raises(StoreUnavailableError):
+                await turn.append("user", "q")
+    assert await states(chat) == [("q", "interrupted")]
+    assert await is_free(chat)
+
+
+async def test_a_turn_whose_taking_up_was_not_told_is_ended(
+    chat: sapwood.AsyncSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with chat.turn() as turn:
+        asked = await turn.append("user", "q")
+        await turn.wait_for_approval("assistant", [CALL])
+    store = chat._stored.store
+    update = store.update_message
+    lost: list[str] = []
+
+    async def lose_an_answer(*args: Any, **fields: Any) -> Any:
+        updated = await update(*args, **fields)
+        if not lost:
+            lost.append("once")
+            raise StoreUnavailableError("no answer")
+        return updated
+
+    monkeypatch.setattr(store, "update_message", lose_an_answer)
+    with pytest.raises(StoreUnavailableError):
+        await chat.turn(resume=asked).__aenter__()
+    assert await is_free(chat)
+    found = await chat.find_turn(asked)
+    assert found is not None
+    assert (found.state, found.reason) == ("interrupted", "StoreUnavailableError")
+
+
 async def test_what_cannot_be_done_with_a_turn_is_told(chat: sapwood.AsyncSession) -> None:
+    with pytest.raises(UsageError, match="not entered"):
+        await chat.turn().append("user", "q")
     with pytest.raises(UsageError, match="wait_s"):
         chat.turn(wait_s=-1)
     async with chat.turn() as turn:
         with pytest.raises(UsageError, match="not begun"):
             await turn.complete()
+        with pytest.raises(UsageError, match="not begun"):
+            await turn.update("m", "text", role="user", name=None, metadata={})
+        with pytest.raises(UsageError, match="entered before"):
+            await turn.__aenter__()
         with pytest.raises(UsageError, match="not begun"):
             turn.answer()
         with pytest.raises(UsageError, match="empty"):

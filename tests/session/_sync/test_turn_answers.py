@@ -186,7 +186,7 @@ def test_who_lost_the_turn_adds_nothing_to_its_answer(chat: sapwood.Session) -> 
 def test_an_answer_of_a_process_that_died_is_marked_though_the_tip_was_moved(
     chat: sapwood.Session,
 ) -> None:
-    dead = chat.turn()
+    dead = chat.turn().__enter__()
     asked = dead.append("user", "q")
     answer = dead.answer()
     answer.add_text("a")
@@ -224,7 +224,7 @@ def test_an_answer_is_followed_to_its_end(
 def test_who_follows_an_answer_that_was_cut_off_is_not_left_waiting(
     chat: sapwood.Session,
 ) -> None:
-    dead = chat.turn()
+    dead = chat.turn().__enter__()
     dead.append("user", "q")
     answer = dead.answer()
     answer.add_text("a")

@@ -110,7 +110,7 @@ def test_a_turn_that_takes_longer_than_the_lease_keeps_it(
             before = expiry(short)
             clock.advance(0.8 * LEASE_S)
             with pytest.raises(SessionBusyError):
-                chat.turn(wait_s=0).append("user", "r")
+                (chat.turn(wait_s=0).__enter__()).append("user", "r")
             while expiry(short) <= before:
                 CallerQueues.pause(0.005)
         turn.complete("assistant", "a")
@@ -122,12 +122,12 @@ def test_a_lease_that_is_renewed_no_more_is_soon_free(
     short: SessionManager, clock: ManualClock
 ) -> None:
     chat = short.session("chat")
-    dead = chat.turn()
+    dead = chat.turn().__enter__()
     dead.append("user", "q")
     # As a process leaves it that ends while it is at work.
     dead._lease.end()
     with pytest.raises(SessionBusyError):
-        chat.turn(wait_s=0).append("user", "r")
+        (chat.turn(wait_s=0).__enter__()).append("user", "r")
     clock.advance(LEASE_S)
     with chat.turn(wait_s=0) as turn:
         turn.append("user", "r")

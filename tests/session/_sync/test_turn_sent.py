@@ -79,4 +79,4 @@ def test_a_changed_block_is_told_once_and_stays_where_it_was_told(
 @pytest.mark.parametrize("sent", [1, ["x"]])
 def test_what_is_sent_is_text(chat: sapwood.Session, sent: object) -> None:
     with pytest.raises(UsageError, match="sent"):
-        chat.turn().append("user", "q", sent=sent)  # type: ignore[arg-type]
+        (chat.turn().__enter__()).append("user", "q", sent=sent)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from sapwood.errors import (
     SessionBusyError,
     SessionClosedError,
     StaleTipError,
+    StoreUnavailableError,
     TurnStoppedError,
     UsageError,
 )
@@ -139,9 +140,9 @@ def test_another_turn_waits_or_is_busy(
     with chat.turn() as turn:
         turn.append("user", "one")
         with pytest.raises(SessionBusyError, match="'chat' is in the turn"):
-            other.turn(wait_s=0).append("user", "two")
+            (other.turn(wait_s=0).__enter__()).append("user", "two")
         with pytest.raises(SessionBusyError):
-            other.turn(wait_s=0.05).append("user", "two")
+            (other.turn(wait_s=0.05).__enter__()).append("user", "two")
         turn.append("assistant", "1")
     with other.turn(wait_s=0) as second:
         second.append("user", "two")
@@ -175,7 +176,7 @@ def lose_and_write(chat: sapwood.Session) -> None:
 def test_a_turn_whose_process_died_is_interrupted_and_marked_by_the_next(
     chat: sapwood.Session,
 ) -> None:
-    dead = chat.turn()
+    dead = chat.turn().__enter__()
     dead.append("user", "one")
     dead.append("assistant", [CALL])
     found = chat.find_turn(str(dead.id))
@@ -253,7 +254,7 @@ def test_an_interrupted_turn_is_another_attempt(chat: sapwood.Session) -> None:
 
 
 def test_a_turn_that_died_is_marked_before_it_is_taken_up(chat: sapwood.Session) -> None:
-    dead = chat.turn()
+    dead = chat.turn().__enter__()
     asked = dead.append("user", "q")
     leave_dead(chat, dead)
     with chat.turn(resume=asked, wait_s=0) as again:
@@ -296,18 +297,19 @@ def test_a_turn_is_not_taken_up_where_the_session_went_on(chat: sapwood.Session)
 def test_a_message_that_comes_again_takes_its_turn_up_or_was_answered(
     sessions: sapwood.SessionManager, chat: sapwood.Session
 ) -> None:
-    dead = chat.turn()
+    dead = chat.turn().__enter__()
     dead.append("user", "q", id="m1")
     leave_dead(chat, dead)
     with chat.turn() as turn:
         turn.append("user", "q", id="m1")
         assert (turn.id, turn.attempts, turn.is_held) == ("m1", 2, True)
+        tab = sessions.session("chat")
         with pytest.raises(SessionBusyError):
-            (sessions.session("chat")).turn(wait_s=0).append("user", "q", id="m1")
+            (tab.turn(wait_s=0).__enter__()).append("user", "q", id="m1")
         turn.complete("assistant", "a", id="m2")
         assert states(chat) == [("q", "open"), ("a", "complete")]
     with pytest.raises(AlreadyExistsError, match="complete"):
-        chat.turn().append("user", "q", id="m1")
+        (chat.turn().__enter__()).append("user", "q", id="m1")
     assert is_free(chat)
     assert states(chat) == [("q", "open"), ("a", "complete")]
 
@@ -418,7 +420,7 @@ def test_a_turn_in_one_write(chat: sapwood.Session) -> None:
     with chat.turn() as busy:
         busy.append("user", "q")
         with pytest.raises(SessionBusyError):
-            chat.turn(wait_s=0).complete("assistant", "note")
+            (chat.turn(wait_s=0).__enter__()).complete("assistant", "note")
         busy.complete("assistant", "a")
     with chat.turn() as turn:
         done = turn.complete("assistant", "note")
@@ -492,7 +494,7 @@ def test_a_turn_of_a_builder_needs_an_id_for_its_message_alone(
 ) -> None:
     chat = sapwood.Session.create(sessions.store, owner="ada", id="new")
     with pytest.raises(UsageError, match="needs an id"):
-        chat.turn().append("user", "q")
+        (chat.turn().__enter__()).append("user", "q")
     with chat.turn() as turn:
         turn.append("user", "q", id="m1")
         turn.append("assistant", "a")
@@ -508,12 +510,63 @@ def test_turns_are_listed_a_page_at_a_time(chat: sapwood.Session) -> None:
     assert [it.id for it in chat.turns(after="m1", limit=2)] == ["m2", "m3"]
 
 
+def test_a_turn_whose_begin_was_not_told_is_found_and_ended(
+    chat: sapwood.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = chat._stored.store
+    append = store.append
+
+    def lose_the_answer(*args: Any, **fields: Any) -> Any:
+        append(*args, **fields)
+        raise StoreUnavailableError("no answer")
+
+    with chat.turn() as turn:
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "append", lose_the_answer)
+            with pytest.raises(StoreUnavailableError):
+                turn.append("user", "q")
+    assert states(chat) == [("q", "interrupted")]
+    assert is_free(chat)
+
+
+def test_a_turn_whose_taking_up_was_not_told_is_ended(
+    chat: sapwood.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with chat.turn() as turn:
+        asked = turn.append("user", "q")
+        turn.wait_for_approval("assistant", [CALL])
+    store = chat._stored.store
+    update = store.update_message
+    lost: list[str] = []
+
+    def lose_an_answer(*args: Any, **fields: Any) -> Any:
+        updated = update(*args, **fields)
+        if not lost:
+            lost.append("once")
+            raise StoreUnavailableError("no answer")
+        return updated
+
+    monkeypatch.setattr(store, "update_message", lose_an_answer)
+    with pytest.raises(StoreUnavailableError):
+        chat.turn(resume=asked).__enter__()
+    assert is_free(chat)
+    found = chat.find_turn(asked)
+    assert found is not None
+    assert (found.state, found.reason) == ("interrupted", "StoreUnavailableError")
+
+
 def test_what_cannot_be_done_with_a_turn_is_told(chat: sapwood.Session) -> None:
+    with pytest.raises(UsageError, match="not entered"):
+        chat.turn().append("user", "q")
     with pytest.raises(UsageError, match="wait_s"):
         chat.turn(wait_s=-1)
     with chat.turn() as turn:
         with pytest.raises(UsageError, match="not begun"):
             turn.complete()
+        with pytest.raises(UsageError, match="not begun"):
+            turn.update("m", "text", role="user", name=None, metadata={})
+        with pytest.raises(UsageError, match="entered before"):
+            turn.__enter__()
         with pytest.raises(UsageError, match="not begun"):
             turn.answer()
         with pytest.raises(UsageError, match="empty"):

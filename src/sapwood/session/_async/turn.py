@@ -62,6 +62,9 @@ class AsyncTurn(AsyncTurnCore):
 
     async def __aenter__(self) -> Self:
         """Take a turn up that is to be resumed; a new one is begun by its first append."""
+        if self._is_entered:
+            raise UsageError("the turn was entered before: begin another one", path="turn")
+        self._is_entered = True
         if self._resume is not None:
             await self._take_up(self._resume)
         return self

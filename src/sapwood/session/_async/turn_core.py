@@ -55,6 +55,7 @@ class AsyncTurnCore:
         self._last: str | None = None
         self._asked: str | None = None
         self._answer: AsyncTurnAnswer | None = None
+        self._is_entered = False
         self._is_left = False
 
     # how it begins and goes on
@@ -118,7 +119,7 @@ class AsyncTurnCore:
     async def _begin(
         self, record: TurnRecord, write: Callable[[], AsyncAnswer[Appended]]
     ) -> Appended:
-        before, self._record = self._record, record
+        before, self._record, self._last = self._record, record, record.id
         try:
             return await self._lease.take(write, self._wait_s, record.id)
         except StoreError:
@@ -172,12 +173,21 @@ class AsyncTurnCore:
                 raise StaleVersionError(str(error)) from error  # look again: it goes on
             return updated.documents
 
-        versions = await self._lease.take(write, self._wait_s, None)
+        try:
+            versions = await self._lease.take(write, self._wait_s, None)
+        except BaseException as error:
+            # It may have gone through, and there may be nobody yet who would leave the turn.
+            self._record = chosen
+            await self._break_off(error)
+            self._record = None
+            raise
         self._record, self._asked = chosen, id
         self._lease.hold(versions[TURN_LEASE])
 
     async def _fenced(self, write: Callable[[], AsyncAnswer[Result]]) -> Result:
         """Do a write; who lost the lease is told why."""
+        if self._lease.fence is None:
+            raise UsageError("the turn is not begun: append what is to be answered", path="turn")
         if not self._lease.stopped:
             try:
                 return await write()
@@ -222,6 +232,8 @@ class AsyncTurnCore:
         if self._record is None or self._record.state != "open":
             return
         if error is None:
+            if self._lease.fence is None and not await self._lease.find_own():
+                return
             try:
                 await self._fenced(lambda: self._end(None))
             except TurnStoppedError as stop:
@@ -266,6 +278,8 @@ class AsyncTurnCore:
     def _refuse_unless_open(self, *, beside_answer: bool = False) -> None:
         if self._is_left:
             raise UsageError("the turn was left: begin another one", path="turn")
+        if not self._is_entered:
+            raise UsageError("the turn is not entered: use it in a with block", path="turn")
         if self._record is not None and self._record.state != "open":
             raise UsageError(f"the turn is {self._record.state}: begin another one", path="turn")
         if self._answer is not None and not beside_answer:

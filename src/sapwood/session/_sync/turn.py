@@ -64,6 +64,9 @@ class Turn(TurnCore):
 
     def __enter__(self) -> Self:
         """Take a turn up that is to be resumed; a new one is begun by its first append."""
+        if self._is_entered:
+            raise UsageError("the turn was entered before: begin another one", path="turn")
+        self._is_entered = True
         if self._resume is not None:
             self._take_up(self._resume)
         return self

@@ -57,6 +57,7 @@ class TurnCore:
         self._last: str | None = None
         self._asked: str | None = None
         self._answer: TurnAnswer | None = None
+        self._is_entered = False
         self._is_left = False
 
     # how it begins and goes on
@@ -118,7 +119,7 @@ class TurnCore:
         )
 
     def _begin(self, record: TurnRecord, write: Callable[[], Answer[Appended]]) -> Appended:
-        before, self._record = self._record, record
+        before, self._record, self._last = self._record, record, record.id
         try:
             return self._lease.take(write, self._wait_s, record.id)
         except StoreError:
@@ -172,12 +173,21 @@ class TurnCore:
                 raise StaleVersionError(str(error)) from error  # look again: it goes on
             return updated.documents
 
-        versions = self._lease.take(write, self._wait_s, None)
+        try:
+            versions = self._lease.take(write, self._wait_s, None)
+        except BaseException as error:
+            # It may have gone through, and there may be nobody yet who would leave the turn.
+            self._record = chosen
+            self._break_off(error)
+            self._record = None
+            raise
         self._record, self._asked = chosen, id
         self._lease.hold(versions[TURN_LEASE])
 
     def _fenced(self, write: Callable[[], Answer[Result]]) -> Result:
         """Do a write; who lost the lease is told why."""
+        if self._lease.fence is None:
+            raise UsageError("the turn is not begun: append what is to be answered", path="turn")
         if not self._lease.stopped:
             try:
                 return write()
@@ -222,6 +232,8 @@ class TurnCore:
         if self._record is None or self._record.state != "open":
             return
         if error is None:
+            if self._lease.fence is None and not self._lease.find_own():
+                return
             try:
                 self._fenced(lambda: self._end(None))
             except TurnStoppedError as stop:
@@ -266,6 +278,8 @@ class TurnCore:
     def _refuse_unless_open(self, *, beside_answer: bool = False) -> None:
         if self._is_left:
             raise UsageError("the turn was left: begin another one", path="turn")
+        if not self._is_entered:
+            raise UsageError("the turn is not entered: use it in a with block", path="turn")
         if self._record is not None and self._record.state != "open":
             raise UsageError(f"the turn is {self._record.state}: begin another one", path="turn")
         if self._answer is not None and not beside_answer:
