@@ -11,7 +11,9 @@ SapwoodError
 │  ├─ StaleVersionError
 │  ├─ AlreadyExistsError
 │  ├─ LeaseLostError
-│  └─ SessionClosedError
+│  ├─ SessionClosedError
+│  ├─ SessionBusyError
+│  └─ TurnStoppedError
 ├─ StoreError                       the store failed; the driver's error is the cause
 │  ├─ StoreUnavailableError
 │  ├─ StoreBusyError
@@ -125,6 +127,18 @@ class SessionClosedError(ConflictError):
     """The session is closed: it takes no messages, edits, overlays or checkouts."""
 
     code = "session_closed"
+
+
+class SessionBusyError(ConflictError):
+    """Another turn of the session went on for longer than was to be waited."""
+
+    code = "session_busy"
+
+
+class TurnStoppedError(ConflictError):
+    """The turn was stopped from outside: it takes no more writes."""
+
+    code = "turn_stopped"
 
 
 class StoreError(SapwoodError):

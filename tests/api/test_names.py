@@ -10,11 +10,12 @@ import pytest
 
 import sapwood
 from sapwood import errors
+from sapwood.session import Turn, TurnAnswer
 from sapwood.session.settings import Configurable, SettingFields
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ROW = re.compile(r"^\| `([\w.]+)", re.M)
-CLASSES = [sapwood.Session, sapwood.SessionManager]
+CLASSES = [sapwood.Session, sapwood.SessionManager, Turn, TurnAnswer]
 
 
 def section(page: str, heading: str) -> str:

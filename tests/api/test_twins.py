@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 import sapwood
-from sapwood import store
+from sapwood import session, store
 from sapwood.session import misuse
 from sapwood.stores import memory, postgres, sqlite
 
@@ -15,6 +15,8 @@ NAMES = {"aclose": "close", "__aenter__": "__enter__", "__aexit__": "__exit__"}
 TWINS = [
     (sapwood.AsyncSession, sapwood.Session),
     (sapwood.AsyncSessionManager, sapwood.SessionManager),
+    (session.AsyncTurn, session.Turn),
+    (session.AsyncTurnAnswer, session.TurnAnswer),
     (store.AsyncStore, store.Store),
     (store.AsyncStoreAdmin, store.StoreAdmin),
     (memory.AsyncMemoryStore, memory.MemoryStore),

@@ -83,6 +83,7 @@ from .session import (
     SystemPatch,
     UpdatedSession,
 )
+from .turn import TurnRecord, TurnState
 
 __all__ = [
     "CHAT",
@@ -157,6 +158,8 @@ __all__ = [
     "ToolCallPart",
     "ToolDefinition",
     "ToolResultPart",
+    "TurnRecord",
+    "TurnState",
     "UpdateEvent",
     "UpdatedMessage",
     "UpdatedSession",

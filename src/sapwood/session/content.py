@@ -40,7 +40,7 @@ def new_message(
         raise UsageError(
             f"{where}role is {a_kind(role)}: use append(role, content)", path=f"{where}role"
         )
-    parts, kept = _parts_of(content, role, f"{where}content")
+    parts, kept = parts_of(content, role, f"{where}content")
     metadata = {} if metadata is None else metadata
     return NewMessage(
         role=role,
@@ -52,7 +52,9 @@ def new_message(
     )
 
 
-def _parts_of(content: Content, role: str, where: str) -> tuple[list[Part], dict[str, Any]]:
+def parts_of(
+    content: Content, role: str, where: str = "content"
+) -> tuple[list[Part], dict[str, Any]]:
     """Make parts of a string, a part, a vendor's object, or a list of these; and of what it keeps.
 
     What it keeps is what the vendor said beside them: a part of the message's metadata.

@@ -12,7 +12,9 @@ from ...errors import ConflictError, UsageError
 from ...model import (
     Deleted,
     DeleteEvent,
+    DocumentChange,
     Entry,
+    Fence,
     History,
     Hits,
     Message,
@@ -94,10 +96,20 @@ class AsyncMessageMethods(AsyncSessionBase):
         It is read first, unless all of these are given. `ConflictError` for a message that a fork
         inherited: it is changed through the session that wrote it.
         """
-        stored = self._stored
+        return await self._replace(await self._changed(message, content, role, name, metadata))
+
+    async def _changed(
+        self,
+        message: MessageRef,
+        content: Content | None,
+        role: str | None,
+        name: str | UnsetType | None,
+        metadata: dict[str, Any] | None,
+    ) -> NewMessage:
+        """Make what a message is to be; what is not given is read."""
         if content is None or role is None or name is UNSET or metadata is None:
             # A record that was handed in may be older than what is stored, or lack parts.
-            old = await stored.get_message(id_of(message))
+            old = await self._stored.get_message(id_of(message))
             content = old.parts if content is None else content
             role = old.role if role is None else role
             name = old.name if name is UNSET else name
@@ -105,13 +117,20 @@ class AsyncMessageMethods(AsyncSessionBase):
         id = id_of(message)
         new = new_message(role, content, self._setup.counter, id=id, name=name, metadata=metadata)
         [new] = await self._cleaned([new])
-        return await self._replace(new)
+        return new
 
-    async def _replace(self, new: NewMessage) -> Message:
+    async def _replace(
+        self,
+        new: NewMessage,
+        fence: Fence | None = None,
+        documents: Sequence[DocumentChange] = (),
+    ) -> Message:
         """Write a message anew, which says which one it is."""
         stored = self._stored
         new = msgspec.structs.replace(new, created_us=None, digest=None)
-        updated = await stored.store.update_message(stored.owner, stored.id, new)
+        updated = await stored.store.update_message(
+            stored.owner, stored.id, new, fence=fence, documents=documents
+        )
         event = UpdateEvent(owner=stored.owner, session=stored.id, message=updated.message)
         await self._context().watch.after_change(event)
         return updated.message

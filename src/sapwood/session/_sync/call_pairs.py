@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...errors import NotFoundError, UsageError
-from ...model import NewMessage, Read, Root, ToolCallPart, ToolResultPart
+from ...model import Message, NewMessage, Read, Root, ToolCallPart, ToolResultPart
 from ..references import PlaceRef, id_of
 from .stored_session import StoredSession
 
@@ -94,7 +94,7 @@ class CallPairs:
         """Whether it is stored already: a retry is answered by the store."""
         return message.id is not None and self._stored.find_message(message.id) is not None
 
-    def note(self, messages: Sequence[NewMessage]) -> None:
+    def note(self, messages: Sequence[Message]) -> None:
         """Remember what stored messages called, and what they answered."""
         for message in messages:
             for part in message.parts:

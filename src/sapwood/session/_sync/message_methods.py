@@ -14,7 +14,9 @@ from ...errors import ConflictError, UsageError
 from ...model import (
     Deleted,
     DeleteEvent,
+    DocumentChange,
     Entry,
+    Fence,
     History,
     Hits,
     Message,
@@ -96,10 +98,20 @@ class MessageMethods(SessionBase):
         It is read first, unless all of these are given. `ConflictError` for a message that a fork
         inherited: it is changed through the session that wrote it.
         """
-        stored = self._stored
+        return self._replace(self._changed(message, content, role, name, metadata))
+
+    def _changed(
+        self,
+        message: MessageRef,
+        content: Content | None,
+        role: str | None,
+        name: str | UnsetType | None,
+        metadata: dict[str, Any] | None,
+    ) -> NewMessage:
+        """Make what a message is to be; what is not given is read."""
         if content is None or role is None or name is UNSET or metadata is None:
             # A record that was handed in may be older than what is stored, or lack parts.
-            old = stored.get_message(id_of(message))
+            old = self._stored.get_message(id_of(message))
             content = old.parts if content is None else content
             role = old.role if role is None else role
             name = old.name if name is UNSET else name
@@ -107,13 +119,20 @@ class MessageMethods(SessionBase):
         id = id_of(message)
         new = new_message(role, content, self._setup.counter, id=id, name=name, metadata=metadata)
         [new] = self._cleaned([new])
-        return self._replace(new)
+        return new
 
-    def _replace(self, new: NewMessage) -> Message:
+    def _replace(
+        self,
+        new: NewMessage,
+        fence: Fence | None = None,
+        documents: Sequence[DocumentChange] = (),
+    ) -> Message:
         """Write a message anew, which says which one it is."""
         stored = self._stored
         new = msgspec.structs.replace(new, created_us=None, digest=None)
-        updated = stored.store.update_message(stored.owner, stored.id, new)
+        updated = stored.store.update_message(
+            stored.owner, stored.id, new, fence=fence, documents=documents
+        )
         event = UpdateEvent(owner=stored.owner, session=stored.id, message=updated.message)
         self._context().watch.after_change(event)
         return updated.message

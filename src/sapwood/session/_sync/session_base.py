@@ -73,7 +73,7 @@ class SessionBase:
         allow_orphans: bool = False,
     ) -> Appended:
         """Append messages after the tip, or after `parent`, all or none."""
-        stored, settings = self._stored, self._setup.settings
+        stored = self._stored
         if not allow_orphans:
             self._pairs.check(new, parent)
         appended = stored.first_creating(
@@ -87,7 +87,12 @@ class SessionBase:
             # In a new session it would be refused.
             may_be_first=not any(isinstance(id_of(it), str) for it in (parent, expected_tip)),
         )
-        self._pairs.note(new)
+        self._after_append(appended)
+        return appended
+
+    def _after_append(self, appended: Appended) -> None:
+        """Do what follows an append that is stored."""
+        self._pairs.note(appended.messages)
+        settings = self._setup.settings
         if settings.listeners or settings.compacts_by_itself:
             self._context().watch.after_append(appended)
-        return appended
