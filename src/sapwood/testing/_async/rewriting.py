@@ -292,10 +292,12 @@ class AsyncRewriteContract(AsyncContractBase):
         ]
         before = await history_of(store)
         for other in made:
+
+            def bad(it: Rewritable, other: Any = other) -> Any:
+                return other if isinstance(it, Message) else it
+
             with pytest.raises(UsageError):
-                await store.admin.rewrite(
-                    ADA, lambda it, other=other: other if isinstance(it, Message) else it
-                )
+                await store.admin.rewrite(ADA, bad)
         with pytest.raises(UsageError):
             await store.admin.rewrite(
                 ADA, lambda it: replace(it, state="x") if isinstance(it, SessionRecord) else it
@@ -322,4 +324,5 @@ class AsyncRewriteContract(AsyncContractBase):
         ]
         for call in calls:
             with pytest.raises(UsageError):
-                await store.admin.rewrite(**({"owner": ADA, "function": sealed} | call))
+                arguments: dict[str, Any] = {"owner": ADA, "function": sealed, **call}
+                await store.admin.rewrite(**arguments)

@@ -286,10 +286,12 @@ class RewriteContract(ContractBase):
         ]
         before = history_of(store)
         for other in made:
+
+            def bad(it: Rewritable, other: Any = other) -> Any:
+                return other if isinstance(it, Message) else it
+
             with pytest.raises(UsageError):
-                store.admin.rewrite(
-                    ADA, lambda it, other=other: other if isinstance(it, Message) else it
-                )
+                store.admin.rewrite(ADA, bad)
         with pytest.raises(UsageError):
             store.admin.rewrite(
                 ADA, lambda it: replace(it, state="x") if isinstance(it, SessionRecord) else it
@@ -316,4 +318,5 @@ class RewriteContract(ContractBase):
         ]
         for call in calls:
             with pytest.raises(UsageError):
-                store.admin.rewrite(**({"owner": ADA, "function": sealed} | call))
+                arguments: dict[str, Any] = {"owner": ADA, "function": sealed, **call}
+                store.admin.rewrite(**arguments)

@@ -83,6 +83,22 @@ async def versions_among(
     return await _versions_at(context, look, segment, depths) if depths else {}
 
 
+async def versions_of(
+    context: AsyncRedisContext, tree: str, segment: int, first: int, entries: Sequence[bytes]
+) -> list[DataVersion]:
+    """Return the versions that stand at entries of a segment themselves, but what is gone since."""
+    heads = {depth: split_entry(entry)[0] for depth, entry in enumerate(entries, first)}
+    own = [depth for depth, head in heads.items() if head.data == f"{segment} {depth}"]
+    if not own:
+        return []
+    values = await context.client.run("HMGET", context.key(tree, f"d:{segment}"), *own)
+    return [
+        _version((segment, depth, heads[depth].id.encode(), heads[depth].created_us, value))
+        for depth, value in zip(own, values, strict=True)
+        if value is not None
+    ]
+
+
 async def _versions_at(
     context: AsyncRedisContext, look: Look, segment: int, depths: Sequence[int]
 ) -> dict[int, bytes]:

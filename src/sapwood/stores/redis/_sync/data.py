@@ -83,6 +83,22 @@ def versions_among(
     return _versions_at(context, look, segment, depths) if depths else {}
 
 
+def versions_of(
+    context: RedisContext, tree: str, segment: int, first: int, entries: Sequence[bytes]
+) -> list[DataVersion]:
+    """Return the versions that stand at entries of a segment themselves, but what is gone since."""
+    heads = {depth: split_entry(entry)[0] for depth, entry in enumerate(entries, first)}
+    own = [depth for depth, head in heads.items() if head.data == f"{segment} {depth}"]
+    if not own:
+        return []
+    values = context.client.run("HMGET", context.key(tree, f"d:{segment}"), *own)
+    return [
+        _version((segment, depth, heads[depth].id.encode(), heads[depth].created_us, value))
+        for depth, value in zip(own, values, strict=True)
+        if value is not None
+    ]
+
+
 def _versions_at(
     context: RedisContext, look: Look, segment: int, depths: Sequence[int]
 ) -> dict[int, bytes]:

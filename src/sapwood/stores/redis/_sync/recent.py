@@ -10,7 +10,8 @@ from typing import Any
 
 from ....model import Document, Position, Recent
 from ....rules.recent import RECENT_MESSAGES, RECENT_PLACES, TOOL
-from ..rows import document_of, id_or_root, is_expired, message_of, name_of
+from ..entries import message_of
+from ..rows import document_of, id_or_root, is_expired, name_of
 from .client import ScriptCall
 from .context import RedisContext
 

@@ -15,13 +15,15 @@ from ....model import (
     SessionPatch,
     SessionRecord,
 )
-from ....rules.codec import Packed
+from ....rules.codec import Packed, decode_json
 from ....rules.rewriting import Replacement, is_still
-from ...base._sync.no_data import no_data
+from ...base.refusals import no_position
+from ..entries import split_entry
 from ..look import Look
-from ..rows import overlay_of, rewritten_overlay, split_entry
+from ..rows import name_of, overlay_of, rewritten_overlay
 from .client import RedisCommand
 from .context import RedisContext, RedisWork
+from .data import versions_of
 from .documents import RedisDocuments
 from .extras import patched_fields
 
@@ -62,6 +64,8 @@ class RedisRewriting(RedisWork):
                 return self._message(look, at, given, new)
             case Replacement(Overlay() as given, Overlay(summary=summary), bytes() as metadata):
                 return self._overlay(look, given, summary, metadata)
+            case Replacement(DataVersion() as given, _, bytes() as value):
+                return self._data(look, given, value)
             case Replacement(SessionRecord() as given, SessionRecord() as made):
                 if not is_still(look.row.record(0), given):
                     return []
@@ -102,8 +106,34 @@ class RedisRewriting(RedisWork):
         anew = rewritten_overlay(stored, summary, metadata)
         return [("HSET", key(look.tree, "y"), number, anew)]
 
+    def _data(self, look: Look, given: DataVersion, value: bytes) -> list[RedisCommand]:
+        key, depth = (
+            self._context.key(look.tree, f"d:{given.position.segment}"),
+            given.position.depth,
+        )
+        stored = self._context.client.run("HGET", key, depth)
+        previous, _, held = (stored or b"").partition(b"\n")
+        if stored is None or decode_json(held, "data") != given.value:
+            return []
+        return [("HSET", key, depth, previous + b"\n" + value)]
+
     def list_data(
         self, owner: str, session: str, after: Position | None, limit: int
     ) -> list[DataVersion]:
-        """Refuse: there is none."""
-        raise no_data()
+        """List the versions of what a session wrote, or sees of homes that are gone."""
+        found: list[DataVersion] = []
+        while len(found) < limit:
+            place = ("", 0) if after is None else (after.segment, after.depth)
+            tree, answer = self._context.directory.run_script(
+                owner, session, "list_messages", *place, limit
+            )
+            if answer[0] == b"none":
+                assert after is not None
+                raise no_position(session, after)
+            if not answer[1]:
+                break
+            for segment, first, home, entries in answer[1]:
+                after = Position(str(segment), first + len(entries) - 1)
+                if home is None or name_of(home) == session:
+                    found += versions_of(self._context, tree, segment, first, entries)
+        return found[:limit]
