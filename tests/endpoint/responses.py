@@ -39,7 +39,7 @@ def events(
 ) -> list[dict[str, Any]]:
     """Give a response item by item, each in pieces of a few characters."""
     begun = response([], status="in_progress", usage=None)
-    told = [{"type": "response.created", "response": begun}]
+    told: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
     told.append({"type": "response.in_progress", "response": begun})
     for index, item in enumerate(output):
         empty = {**item, **{name: [] for name in ("content", "summary") if name in item}}

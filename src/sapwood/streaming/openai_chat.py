@@ -95,6 +95,9 @@ class ChatReader(StreamReader):
         for key, value in delta.items():
             if value is None or value == "":
                 continue
+            # Some servers send the same thought under both names.
+            if key == "reasoning" and delta.get("reasoning_content"):
+                continue
             if key == "content" and isinstance(value, str):
                 self._text.append(value)
                 events.append(TextEvent(text=value))
@@ -112,10 +115,7 @@ class ChatReader(StreamReader):
         if key not in _THOUGHTS or not isinstance(value, str):
             self._more[key] = merged(self._more.get(key), plain(value), key)
             return NOTHING
-        # Some servers send the same under both names.
         self._thought_field = self._thought_field or key
-        if key != self._thought_field:
-            return NOTHING
         self._thoughts.append(value)
         return (ReasoningEvent(text=value),)
 

@@ -14,7 +14,7 @@ from .reader import NOTHING, StreamReader, fields_of
 from .text import TextReader
 
 
-class Answer:
+class StreamAnswer:
     """What is read from a stream; its first item says by which reader."""
 
     def __init__(self, model: str) -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import anthropic
@@ -8,7 +8,9 @@ import openai
 import pytest
 from endpoint import Endpoint
 
-Ask = Callable[[], Awaitable[Any]]
+from sapwood.calls import AsyncAnswer
+
+Ask = Callable[[], AsyncAnswer[Any]]
 
 VENDORS = ("openai_chat", "openai_responses", "anthropic")
 

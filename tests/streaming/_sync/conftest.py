@@ -2,7 +2,7 @@
 # tests/streaming/_async/conftest.py
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import anthropic
@@ -10,7 +10,9 @@ import openai
 import pytest
 from endpoint import Endpoint
 
-Ask = Callable[[], Awaitable[Any]]
+from sapwood.calls import Answer
+
+Ask = Callable[[], Answer[Any]]
 
 VENDORS = ("openai_chat", "openai_responses", "anthropic")
 

@@ -11,7 +11,7 @@ from ...errors import UsageError
 from ...model import NewMessage
 from ..events import StreamEvent
 from ..reader import StreamReader
-from ..vendor import Answer
+from ..vendor import StreamAnswer
 
 
 class AsyncEventStream:
@@ -34,7 +34,7 @@ class AsyncEventStream:
                 path="response",
             )
         self._response = response
-        self._answer = Answer(model)
+        self._answer = StreamAnswer(model)
         self._events = _events(response, self._answer)
 
     @property
@@ -63,7 +63,7 @@ class AsyncEventStream:
 
 
 # Not a method: a loop that is left lets go of the stream, and with it of the response, at once.
-async def _events(response: Any, answer: Answer) -> AsyncIterator[StreamEvent]:
+async def _events(response: Any, answer: StreamAnswer) -> AsyncIterator[StreamEvent]:
     reader: StreamReader | None = None
     async with _opened(response) as source:
         async for item in source:

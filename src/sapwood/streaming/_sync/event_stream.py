@@ -13,7 +13,7 @@ from ...errors import UsageError
 from ...model import NewMessage
 from ..events import StreamEvent
 from ..reader import StreamReader
-from ..vendor import Answer
+from ..vendor import StreamAnswer
 
 
 class EventStream:
@@ -36,7 +36,7 @@ class EventStream:
                 path="response",
             )
         self._response = response
-        self._answer = Answer(model)
+        self._answer = StreamAnswer(model)
         self._events = _events(response, self._answer)
 
     @property
@@ -65,7 +65,7 @@ class EventStream:
 
 
 # Not a method: a loop that is left lets go of the stream, and with it of the response, at once.
-def _events(response: Any, answer: Answer) -> Iterator[StreamEvent]:
+def _events(response: Any, answer: StreamAnswer) -> Iterator[StreamEvent]:
     reader: StreamReader | None = None
     with _opened(response) as source:
         for item in source:
