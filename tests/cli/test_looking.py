@@ -28,8 +28,8 @@ def test_ls_lists_the_last_active_first(sap: Command) -> None:
     assert re.search(rf"The lost parcel +5 +\d+ +{when} +assistant: \S", lines[2])
 
 
-def test_ls_tells_what_is_unread_where_a_user_is_named(sap: Command) -> None:
-    with sapwood.open(sap.url) as sessions:
+def test_ls_tells_what_is_unread_where_a_user_is_named(sap: Command, folder: Path) -> None:
+    with sapwood.open(f"sqlite:///{folder}/agent.db") as sessions:
         sessions.get("support").mark_read("bob")
     lines = sap("ls", "--unread-for", "bob").splitlines()
     assert lines[0].split()[2:4] == ["MESSAGES", "UNREAD"]

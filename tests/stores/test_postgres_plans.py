@@ -54,9 +54,9 @@ def asked(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> list[tuple[s
     found: list[tuple[str, Any]] = []
     rows = Tx.rows
 
-    def noting(self: Tx, text: str, args: Any = ()) -> list[Any]:
+    def noting(self: Tx, text: str, args: Any = (), *, often: bool = False) -> list[Any]:
         found.append((text, args))
-        return rows(self, text, args)
+        return rows(self, text, args, often=often)
 
     monkeypatch.setattr(Tx, "rows", noting)
     return found
