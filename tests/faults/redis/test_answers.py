@@ -81,8 +81,9 @@ def test_a_detached_fork_of_large_messages_is_written_in_small_pieces(
 CALLS: dict[str, Callable[[RedisStore], Any]] = {
     "put": lambda it: it.put_document(ADA, "k", b"v", session="s", expected_version=0),
     "put for the owner": lambda it: it.put_document(ADA, "k", b"v", expected_version=0),
+    # Another session was deleted before, so that this one's versions begin above that one's.
     "update": lambda it: (
-        it.update_session(ADA, "s", SessionPatch(title="t"), expected_version=1).record.version
+        it.update_session(ADA, "s", SessionPatch(title="t"), expected_version=2).record.version
     ),
     "count": lambda it: it.add_usage(ADA, "s", Usage(id="u", model="m")),
     "delete": lambda it: it.delete_session(ADA, "s"),
