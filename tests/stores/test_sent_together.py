@@ -21,10 +21,18 @@ class Record:
     data = b""
 
 
+class Said:
+    """As much of a message as is looked at."""
+
+    body = b""
+    data = None
+
+
 def made(kind: Any, number: int) -> Any:
     if kind is AsyncRecordSender:
         return Record()
-    return Request("ada", f"chat {number}", [], None, None)
+    said: Any = Said()
+    return Request("ada", f"chat {number}", [said], None, None)
 
 
 @pytest.mark.parametrize("kind", [AsyncAppends, AsyncAppendQueue, AsyncRecordSender])

@@ -9,6 +9,7 @@ import pytest
 
 from sapwood.errors import ClosedError
 from sapwood.model import NewMessage, NewSession, Read, TextPart
+from sapwood.store import Capability
 from sapwood.stores.memory import AsyncMemoryStore, MemoryStore
 
 from .acts import OWNER, Clock, append, cover, find, new
@@ -60,7 +61,7 @@ def test_a_closed_store_refuses_every_call(clock: Clock) -> None:
 
 
 def test_it_declares_neither_durable_nor_shared(store: MemoryStore) -> None:
-    assert store.capabilities == frozenset() == AsyncMemoryStore.capabilities
+    assert store.capabilities == {Capability.DATA} == AsyncMemoryStore.capabilities
 
 
 async def test_the_async_twin_does_the_same(clock: Clock) -> None:
