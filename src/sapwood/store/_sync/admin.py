@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
-from ...model import ChangedOwners, Health, Problem
+from ...model import ChangedOwners, Health, OwnedSessionPage, Problem, SessionQuery
 from ..owners import next_owners
 
 Progress = Callable[[int, int], None]
@@ -68,3 +68,16 @@ class StoreAdmin(ABC):
         This one lists all owners, and then begins anew; a store that knows better overrides it.
         """
         return next_owners(self.list_owners(), after, limit)
+
+    @abstractmethod
+    def list_sessions(self, query: SessionQuery) -> OwnedSessionPage:
+        """List sessions of all owners, a page at a time, each with the owner's name.
+
+        By kind, state, and when they were created and active; what else a query may have is of one
+        owner's, and refused. Where this is a look-up (the store's page says so) the last active
+        come first; elsewhere they come owner by owner, and a page may have less than the limit, or
+        nothing, while a cursor leads on. With `reverse` all come the other way round. Nothing comes
+        twice, and all comes that is there, and is not active meanwhile.
+
+        Raises `UsageError` for a cursor that is none.
+        """

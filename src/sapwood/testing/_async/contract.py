@@ -35,6 +35,7 @@ from .looks import (
 from .marks import AsyncMarkContract
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
 from .missing import AsyncMissingContract
+from .orders import AsyncLookUpContract, AsyncOrderContract, AsyncOwnerListingContract
 from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSnapshotContract
 from .overlays import AsyncOverlayContract, AsyncOverlayForkContract, AsyncPinContract
 from .owners import AsyncOwnerContract
@@ -63,6 +64,9 @@ from .usage import AsyncStatisticsContract, AsyncUsageContract
 class AsyncStoreContract(
     AsyncSessionContract,
     AsyncListingContract,
+    AsyncOrderContract,
+    AsyncLookUpContract,
+    AsyncOwnerListingContract,
     AsyncForkContract,
     AsyncDetachedForkContract,
     AsyncSumContract,

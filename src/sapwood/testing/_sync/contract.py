@@ -37,6 +37,7 @@ from .looks import (
 from .marks import MarkContract
 from .messages import DeleteContract, FindContract, UpdateContract
 from .missing import MissingContract
+from .orders import LookUpContract, OrderContract, OwnerListingContract
 from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
 from .overlays import OverlayContract, OverlayForkContract, PinContract
 from .owners import OwnerContract
@@ -65,6 +66,9 @@ from .usage import StatisticsContract, UsageContract
 class StoreContract(
     SessionContract,
     ListingContract,
+    OrderContract,
+    LookUpContract,
+    OwnerListingContract,
     ForkContract,
     DetachedForkContract,
     SumContract,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ....model import ChangedOwners, Health, Problem
+from ....model import ChangedOwners, Health, OwnedSessionPage, Problem, SessionQuery
 from ....rules import check
 from ....store._async.admin import AsyncStoreAdmin, Progress
 from .runner import AsyncRunner
@@ -43,3 +43,7 @@ class AsyncBaseAdmin(AsyncStoreAdmin):
     async def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
         check.feed(after, limit, None)
         return await self._runner.read(lambda unit: unit.admin.changed_owners(after, limit))
+
+    async def list_sessions(self, query: SessionQuery) -> OwnedSessionPage:
+        check.owners_query(query)
+        return await self._runner.read(lambda unit: unit.sessions.list_of_all(query))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ....model import ChangedOwners, Health, Problem
+from ....model import ChangedOwners, Health, OwnedSessionPage, Problem, SessionQuery
 from ....rules import check
 from ....store._sync.admin import Progress, StoreAdmin
 from .runner import Runner
@@ -45,3 +45,7 @@ class BaseAdmin(StoreAdmin):
     def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
         check.feed(after, limit, None)
         return self._runner.read(lambda unit: unit.admin.changed_owners(after, limit))
+
+    def list_sessions(self, query: SessionQuery) -> OwnedSessionPage:
+        check.owners_query(query)
+        return self._runner.read(lambda unit: unit.sessions.list_of_all(query))

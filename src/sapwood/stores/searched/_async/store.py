@@ -18,8 +18,10 @@ from ....model import (
     NewOverlay,
     NewSession,
     Overlay,
+    OwnedSessionPage,
     Problem,
     Search,
+    SessionQuery,
     SessionRecord,
 )
 from ....rules import check
@@ -296,3 +298,6 @@ class AsyncSearchedAdmin(AsyncStoreAdmin):
 
     async def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
         return await self._store.admin.changed_owners(after, limit)
+
+    async def list_sessions(self, query: SessionQuery) -> OwnedSessionPage:
+        return await self._store.admin.list_sessions(query)

@@ -20,8 +20,10 @@ from ....model import (
     NewOverlay,
     NewSession,
     Overlay,
+    OwnedSessionPage,
     Problem,
     Search,
+    SessionQuery,
     SessionRecord,
 )
 from ....rules import check
@@ -296,3 +298,6 @@ class SearchedAdmin(StoreAdmin):
 
     def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
         return self._store.admin.changed_owners(after, limit)
+
+    def list_sessions(self, query: SessionQuery) -> OwnedSessionPage:
+        return self._store.admin.list_sessions(query)
