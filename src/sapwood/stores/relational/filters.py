@@ -39,7 +39,7 @@ class LookUp(NamedTuple):
     @property
     def text(self) -> str:
         """The statement's beginning, up to the values of its filters."""
-        return f"SELECT {self.number} FROM {{s}}{self.table} {self.table[0]} WHERE true"
+        return f"SELECT {self.number} FROM {{s}}.{self.table} {self.table[0]} WHERE true"
 
 
 class Lane(NamedTuple):

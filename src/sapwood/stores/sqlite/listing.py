@@ -54,7 +54,7 @@ class SqliteListingStatements(ListingStatements[Connection]):
         return rows
 
     def numbers(self, by: LookUp, most: int) -> list[int]:
-        sql = by.text.format(s="") + "".join(f"{it.text}?" for it in by.filters) + " LIMIT ?"
+        sql = by.text.replace("{s}.", "") + "".join(f"{it.text}?" for it in by.filters) + " LIMIT ?"
         values = [it.value for it in by.filters]
         return [number for (number,) in self._tx.rows(sql, (*values, most))]
 
