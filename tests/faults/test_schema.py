@@ -104,6 +104,12 @@ def test_the_first_schemas_records_are_there(store: SqliteStore) -> None:
     assert cleared is not None
     assert (cleared.title, cleared.tip, cleared.messages) == ("cleared", ROOT, 0)
     assert store.find_session(ADA, "gone") is None
+    for query in ({"tags": ["a"]}, {"title_prefix": "Ma"}):
+        assert store.list_sessions(ADA, SessionQuery(**query)).sessions == [main]
+    for order in ("active", "created", "updated"):
+        page = store.admin.list_sessions(SessionQuery(state="active"))
+        listed = store.list_sessions("bob", SessionQuery(state="active", order=order)).sessions
+        assert [it.session for it in page.sessions if it.owner == "bob"] == listed
     note = store.find_document(ADA, "note")
     assert note is not None
     assert note.value == b"of the owner"

@@ -44,6 +44,7 @@ class Tables:
     home: Table
     session: Table
     profile: Table
+    tag: Table
     inherited: Table
     segment: Table
     message: Table
@@ -177,8 +178,13 @@ class Tables:
             _flag("has_data", 0),  # 1: there may be data in its tree
             Column("kind", Name, nullable=False, server_default=CHAT),
             Column("updated_at", Big),  # NULL: it was not written since there is this column
-            by_activity=("owner", "active_s", "number"),
-            by_age=("owner", "number"),
+            Column("updated_s", Big),  # its second; NULL: it is not listed with its fellows yet
+            Column("state", Name, nullable=False, server_default=""),  # as its profile has it
+            by_active=("owner", "kind", "active_s", "number"),
+            by_updated=("owner", "kind", "updated_s", "number"),
+            by_created=("owner", "kind", "number"),
+            by_state=("owner", "kind", "state"),
+            of_all=("kind", "state", "active_s", "number"),
             by_tree=("tree", "fork"),
         )
         self._table(
@@ -197,9 +203,13 @@ class Tables:
             # What the layers above keep of it, as JSON, and by what it is found; NULL is nothing.
             Column("system", Blob),
             Column("system_key", KeyDigest),
+            Column("title_key", KeyDigest),
             by_parent=("parent",),
             by_key=("system_key",),
+            by_title=("title_key",),
         )
+        tag = [_key("owner"), Column("tag", Name, primary_key=True), _key("session")]
+        self._table("tag", *tag, by_session=("session",))
         self._table("inherited", _key("session"), _key("home"), by_home=("home",))
 
     def _make_messages(self) -> None:

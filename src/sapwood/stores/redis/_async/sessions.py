@@ -10,6 +10,7 @@ from ....errors import NotFoundError, ReadOnlyError
 from ....model import (
     Fence,
     NewSession,
+    OwnedSessionPage,
     Root,
     SessionPage,
     SessionQuery,
@@ -18,11 +19,13 @@ from ....model import (
     UpdatedSession,
 )
 from ....rules.append_plan import refuse_stale_tip
+from ....store._async.owner_sessions import sessions_of_owners
 from ...base.extras import Extras
 from ...base.refusals import no_message, no_session, session_exists
 from ..look import Look
 from ..rows import OverlayRange, RedisSessionRow, range_of, split_entry
 from . import deletion, listing
+from .admin import AsyncRedisAdmin
 from .client import RedisCommand
 from .context import AsyncRedisContext, AsyncRedisWork, MovedError
 from .creation import (
@@ -153,6 +156,11 @@ class AsyncRedisSessions(AsyncRedisWork):
     async def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions."""
         return await listing.list_page(self._context, owner, query)
+
+    async def list_of_all(self, query: SessionQuery) -> OwnedSessionPage:
+        """List sessions of all owners, owner by owner."""
+        owners = await AsyncRedisAdmin(self._context).owners()
+        return await sessions_of_owners(owners, query, self.list_page)
 
     async def delete(self, owner: str, session: str, expected_version: int | None) -> None:
         """Delete a session; its messages are swept after that."""

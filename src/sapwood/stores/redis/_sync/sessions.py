@@ -12,6 +12,7 @@ from ....errors import NotFoundError, ReadOnlyError
 from ....model import (
     Fence,
     NewSession,
+    OwnedSessionPage,
     Root,
     SessionPage,
     SessionQuery,
@@ -20,11 +21,13 @@ from ....model import (
     UpdatedSession,
 )
 from ....rules.append_plan import refuse_stale_tip
+from ....store._sync.owner_sessions import sessions_of_owners
 from ...base.extras import Extras
 from ...base.refusals import no_message, no_session, session_exists
 from ..look import Look
 from ..rows import OverlayRange, RedisSessionRow, range_of, split_entry
 from . import deletion, listing
+from .admin import RedisAdmin
 from .client import RedisCommand
 from .context import MovedError, RedisContext, RedisWork
 from .creation import (
@@ -153,6 +156,11 @@ class RedisSessions(RedisWork):
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions."""
         return listing.list_page(self._context, owner, query)
+
+    def list_of_all(self, query: SessionQuery) -> OwnedSessionPage:
+        """List sessions of all owners, owner by owner."""
+        owners = RedisAdmin(self._context).owners()
+        return sessions_of_owners(owners, query, self.list_page)
 
     def delete(self, owner: str, session: str, expected_version: int | None) -> None:
         """Delete a session; its messages are swept after that."""

@@ -57,9 +57,9 @@ CREATE INDEX session_of_all ON session (kind, state, active_s, number);
 
 -- The owner's number in 8 bytes, then the first 80 bytes of the title.
 ALTER TABLE profile ADD COLUMN title_key BLOB;
-UPDATE profile SET title_key = unhex(printf('%016x',
+UPDATE profile SET title_key = CAST(unhex(printf('%016x',
     (SELECT s.owner FROM session s WHERE s.number = profile.session)))
-    || CAST(substr(CAST(title AS BLOB), 1, 80) AS BLOB) WHERE title IS NOT NULL;
+    || substr(CAST(title AS BLOB), 1, 80) AS BLOB) WHERE title IS NOT NULL;
 CREATE INDEX profile_by_title ON profile (title_key) WHERE title_key IS NOT NULL;
 CREATE TABLE tag (
     owner       INTEGER NOT NULL,
