@@ -87,6 +87,7 @@ class Tables:
         _refuse_unknown(self._columns, NAMES, "columns")
         try:
             self._make_sessions()
+            self._make_profiles()
             self._make_messages()
             self._make_documents()
             self._make_feed()
@@ -187,6 +188,9 @@ class Tables:
             of_all=("kind", "state", "active_s", "number"),
             by_tree=("tree", "fork"),
         )
+        self._table("inherited", _key("session"), _key("home"), by_home=("home",))
+
+    def _make_profiles(self) -> None:
         self._table(
             "profile",
             _key("session"),
@@ -210,7 +214,6 @@ class Tables:
         )
         tag = [_key("owner"), Column("tag", Name, primary_key=True), _key("session")]
         self._table("tag", *tag, by_session=("session",))
-        self._table("inherited", _key("session"), _key("home"), by_home=("home",))
 
     def _make_messages(self) -> None:
         self._table(
