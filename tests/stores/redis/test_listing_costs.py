@@ -70,8 +70,8 @@ def test_what_finds_many_goes_by_the_order_until_the_page_is_full(
 
 
 def test_no_words_are_left_of_what_a_record_said_before(furnished: RedisStore, raw: Any) -> None:
-    [key] = list(raw.scan_iter("*}:lk"))
     furnished.list_sessions(ADA, SessionQuery(tags=["found"]))
+    [key] = list(raw.scan_iter("*}:lk"))
     before = raw.zcard(key)
     for n in range(3):
         patch = SessionPatch(title=f"t{n}", tags=[f"g{n}", "x"], state=f"s{n}")
