@@ -35,6 +35,7 @@ STORAGE = WRITTEN_BY_HAND | {
     *("RecordFeedContract", "FeedReaderContract", "ChangedOwnersContract"),
     *("RecordVersionContract", "KindContract", "KindSearchContract"),
     *("SystemContract", "KeyContract", "UpdatedContract", "ActivityContract"),
+    *("OrderContract", "LookUpContract", "OwnerListingContract"),
     *(
         "SessionDeletionContract",
         "ClearContract",

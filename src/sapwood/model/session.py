@@ -185,9 +185,10 @@ class SessionQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which sessions to list. All filters must match; `tags` all have to be there.
 
     Listed are those of the kind "chat", unless another is given; None is for all kinds. Newest
-    first. Activity is ordered by the second; within a second, by creation. `cursor` continues after
-    the page that gave it, under the same filters and order. `key` finds the sessions whose key in
-    `system` begins with these parts, all of them whole ones.
+    first, or with `reverse` oldest first. When a session was active, or written to, is ordered by
+    the second; within a second, by creation. `cursor` continues after the page that gave it, under
+    the same filters and order. `key` finds the sessions whose key in `system` begins with these
+    parts, all of them whole ones.
     """
 
     kind: str | None = CHAT
@@ -200,7 +201,8 @@ class SessionQuery(msgspec.Struct, frozen=True, kw_only=True):
     created_until: datetime | None = None
     active_from: datetime | None = None
     active_until: datetime | None = None
-    order: Literal["active", "created"] = "active"
+    order: Literal["active", "created", "updated"] = "active"
+    reverse: bool = False
     limit: int = 50
     cursor: str | None = None
 
@@ -209,4 +211,18 @@ class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page of sessions; `cursor` leads to the next one, None means that there is none."""
 
     sessions: list[SessionRecord]
+    cursor: str | None
+
+
+class OwnedSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session, and whose it is."""
+
+    owner: str
+    session: SessionRecord
+
+
+class OwnedSessionPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of several owners' sessions; `cursor` leads to the next one, None is for no more."""
+
+    sessions: list[OwnedSession]
     cursor: str | None

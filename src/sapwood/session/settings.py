@@ -198,7 +198,8 @@ class SessionFilters(TypedDict, total=False):
     created_until: datetime | None
     active_from: datetime | None
     active_until: datetime | None
-    order: Literal["active", "created"]
+    order: Literal["active", "created", "updated"]
+    reverse: bool
     limit: int
     cursor: str | None
 

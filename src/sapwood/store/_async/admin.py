@@ -7,7 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ...model import ChangedOwners, Health, Problem, Rewritable, Rewritten
+from ...model import (
+    ChangedOwners,
+    Health,
+    OwnedSessionPage,
+    Problem,
+    Rewritable,
+    Rewritten,
+    SessionQuery,
+)
 from ..owners import next_owners
 
 Progress = Callable[[int, int], None]
@@ -98,4 +106,17 @@ class AsyncStoreAdmin(ABC):
         What is written while it goes on may or may not be given. Before an old key is destroyed,
         begin anew until a whole pass has changed nothing. Raises `UsageError` for a cursor that is
         none.
+        """
+
+    @abstractmethod
+    async def list_sessions(self, query: SessionQuery) -> OwnedSessionPage:
+        """List sessions of all owners, a page at a time, each with the owner's name.
+
+        By kind, state, and when they were created and active; what else a query may have is of one
+        owner's, and refused. Where this is a look-up (the store's page says so) the last active
+        come first; elsewhere they come owner by owner, and a page may have less than the limit, or
+        nothing, while a cursor leads on. With `reverse` all come the other way round. Nothing comes
+        twice, and all comes that is there, and is not active meanwhile.
+
+        Raises `UsageError` for a cursor that is none.
         """

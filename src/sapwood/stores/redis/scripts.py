@@ -71,7 +71,7 @@ _WITHOUT_PATHS = frozenset(
 _WITH_DOCUMENTS = frozenset(
     {"append", "apply", "apply_freeing", "owner_documents", "session_documents"}
 )
-_WITH_LISTING = frozenset({"claim_name", "release_name"})
+_WITH_LISTING = frozenset({"claim_name", "publish_changes", "release_name"})
 
 
 class Script(NamedTuple):

@@ -21,12 +21,13 @@ from .documents import SqliteDocumentStatements
 from .feed import SqliteFeedStatements
 from .fork import SqliteForkStatements
 from .index.reader import IndexReader
+from .listing import SqliteListingStatements
 from .lookup import SqliteLookupStatements
 from .messages import SqliteMessageStatements, extend
 from .overlays import SqliteOverlayStatements
 from .recent import SqliteRecentStatements
 from .search import SqliteSearch
-from .sessions import SqliteListingStatements, SqliteSessionStatements
+from .sessions import SqliteSessionStatements
 from .sums import SqliteSumStatements
 from .sweep import SqliteSweepStatements
 from .usage import SqliteUsageStatements

@@ -36,6 +36,7 @@ from .looks import (
 from .marks import AsyncMarkContract
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
 from .missing import AsyncMissingContract
+from .orders import AsyncLookUpContract, AsyncOrderContract, AsyncOwnerListingContract
 from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSnapshotContract
 from .overlays import AsyncOverlayContract, AsyncOverlayForkContract, AsyncPinContract
 from .owners import AsyncOwnerContract
@@ -76,6 +77,9 @@ class AsyncStoreContract(
     AsyncRecentContract,
     AsyncPreviewContract,
     AsyncReadMarkContract,
+    AsyncOrderContract,
+    AsyncLookUpContract,
+    AsyncOwnerListingContract,
     AsyncForkContract,
     AsyncDetachedForkContract,
     AsyncSumContract,

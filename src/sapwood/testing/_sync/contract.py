@@ -38,6 +38,7 @@ from .looks import (
 from .marks import MarkContract
 from .messages import DeleteContract, FindContract, UpdateContract
 from .missing import MissingContract
+from .orders import LookUpContract, OrderContract, OwnerListingContract
 from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
 from .overlays import OverlayContract, OverlayForkContract, PinContract
 from .owners import OwnerContract
@@ -78,6 +79,9 @@ class StoreContract(
     RecentContract,
     PreviewContract,
     ReadMarkContract,
+    OrderContract,
+    LookUpContract,
+    OwnerListingContract,
     ForkContract,
     DetachedForkContract,
     SumContract,

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ....model import ChangedOwners, Health, Problem, Rewritten
+from ....model import (
+    ChangedOwners,
+    Health,
+    OwnedSessionPage,
+    Problem,
+    Rewritten,
+    SessionQuery,
+)
 from ....rules import check
 from ....store._async.admin import AsyncStoreAdmin, Progress, Rewrite
 from .rewriting import AsyncRewriting
@@ -62,3 +69,7 @@ class AsyncBaseAdmin(AsyncStoreAdmin):
             has_data=self._has_data,
         )
         return await rewriting.run(after, limit)
+
+    async def list_sessions(self, query: SessionQuery) -> OwnedSessionPage:
+        check.owners_query(query)
+        return await self._runner.read(lambda unit: unit.sessions.list_of_all(query))

@@ -27,6 +27,7 @@ from ....model import (
     NewOverlay,
     NewSession,
     Overlay,
+    OwnedSessionPage,
     Position,
     Problem,
     Read,
@@ -72,6 +73,8 @@ class AsyncSessionWork(Protocol):
     ) -> SessionRecord: ...
     @abstractmethod
     async def list_page(self, owner: str, query: SessionQuery) -> SessionPage: ...
+    @abstractmethod
+    async def list_of_all(self, query: SessionQuery) -> OwnedSessionPage: ...
     @abstractmethod
     async def delete(self, owner: str, session: str, expected_version: int | None) -> None: ...
     @abstractmethod

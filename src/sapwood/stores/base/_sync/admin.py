@@ -6,7 +6,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ....model import ChangedOwners, Health, Problem, Rewritten
+from ....model import (
+    ChangedOwners,
+    Health,
+    OwnedSessionPage,
+    Problem,
+    Rewritten,
+    SessionQuery,
+)
 from ....rules import check
 from ....store._sync.admin import Progress, Rewrite, StoreAdmin
 from .rewriting import Rewriting
@@ -64,3 +71,7 @@ class BaseAdmin(StoreAdmin):
             has_data=self._has_data,
         )
         return rewriting.run(after, limit)
+
+    def list_sessions(self, query: SessionQuery) -> OwnedSessionPage:
+        check.owners_query(query)
+        return self._runner.read(lambda unit: unit.sessions.list_of_all(query))

@@ -29,6 +29,7 @@ from ....model import (
     NewOverlay,
     NewSession,
     Overlay,
+    OwnedSessionPage,
     Position,
     Problem,
     Read,
@@ -74,6 +75,8 @@ class SessionWork(Protocol):
     ) -> SessionRecord: ...
     @abstractmethod
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage: ...
+    @abstractmethod
+    def list_of_all(self, query: SessionQuery) -> OwnedSessionPage: ...
     @abstractmethod
     def delete(self, owner: str, session: str, expected_version: int | None) -> None: ...
     @abstractmethod

@@ -10,6 +10,7 @@ from ....errors import NotFoundError, ReadOnlyError
 from ....model import (
     Fence,
     NewSession,
+    OwnedSessionPage,
     Root,
     SessionPage,
     SessionQuery,
@@ -17,12 +18,14 @@ from ....model import (
     Statistics,
     UpdatedSession,
 )
+from ....store._async.owner_sessions import sessions_of_owners
 from ...base.extras import Extras
 from ...base.refusals import no_message, no_session, session_exists
 from ..entries import is_mark, split_entry
 from ..look import Look
 from ..rows import OverlayRange, RedisSessionRow, range_of
 from . import deletion, listing
+from .admin import AsyncRedisAdmin
 from .client import RedisCommand
 from .context import AsyncRedisContext, AsyncRedisWork, MovedError
 from .creation import (
@@ -154,6 +157,11 @@ class AsyncRedisSessions(AsyncRedisWork):
     async def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions."""
         return await listing.list_page(self._context, owner, query)
+
+    async def list_of_all(self, query: SessionQuery) -> OwnedSessionPage:
+        """List sessions of all owners, owner by owner."""
+        owners = await AsyncRedisAdmin(self._context).owners()
+        return await sessions_of_owners(owners, query, self.list_page)
 
     async def delete(self, owner: str, session: str, expected_version: int | None) -> None:
         """Delete a session; its messages are swept after that."""

@@ -12,6 +12,7 @@ from ....errors import NotFoundError, ReadOnlyError
 from ....model import (
     Fence,
     NewSession,
+    OwnedSessionPage,
     Root,
     SessionPage,
     SessionQuery,
@@ -19,12 +20,14 @@ from ....model import (
     Statistics,
     UpdatedSession,
 )
+from ....store._sync.owner_sessions import sessions_of_owners
 from ...base.extras import Extras
 from ...base.refusals import no_message, no_session, session_exists
 from ..entries import is_mark, split_entry
 from ..look import Look
 from ..rows import OverlayRange, RedisSessionRow, range_of
 from . import deletion, listing
+from .admin import RedisAdmin
 from .client import RedisCommand
 from .context import MovedError, RedisContext, RedisWork
 from .creation import (
@@ -154,6 +157,11 @@ class RedisSessions(RedisWork):
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions."""
         return listing.list_page(self._context, owner, query)
+
+    def list_of_all(self, query: SessionQuery) -> OwnedSessionPage:
+        """List sessions of all owners, owner by owner."""
+        owners = RedisAdmin(self._context).owners()
+        return sessions_of_owners(owners, query, self.list_page)
 
     def delete(self, owner: str, session: str, expected_version: int | None) -> None:
         """Delete a session; its messages are swept after that."""

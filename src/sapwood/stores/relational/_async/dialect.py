@@ -12,11 +12,12 @@ from .data import AsyncDataStatements
 from .documents import AsyncDocumentStatements
 from .feed import AsyncFeedStatements
 from .fork import AsyncForkStatements
+from .listing import AsyncListingStatements
 from .lookup import AsyncLookupStatements
 from .messages import AsyncMessageStatements
 from .overlays import AsyncOverlayStatements
 from .recent import AsyncRecentStatements
-from .sessions import AsyncListingStatements, AsyncSessionStatements
+from .sessions import AsyncSessionStatements
 from .sums import AsyncSumStatements
 from .sweep import AsyncSweepStatements
 from .usage import AsyncUsageStatements

@@ -14,11 +14,12 @@ from .data import DataStatements
 from .documents import DocumentStatements
 from .feed import FeedStatements
 from .fork import ForkStatements
+from .listing import ListingStatements
 from .lookup import LookupStatements
 from .messages import MessageStatements
 from .overlays import OverlayStatements
 from .recent import RecentStatements
-from .sessions import ListingStatements, SessionStatements
+from .sessions import SessionStatements
 from .sums import SumStatements
 from .sweep import SweepStatements
 from .usage import UsageStatements

@@ -18,9 +18,11 @@ from ....model import (
     NewOverlay,
     NewSession,
     Overlay,
+    OwnedSessionPage,
     Problem,
     Rewritten,
     Search,
+    SessionQuery,
     SessionRecord,
 )
 from ....rules import check
@@ -315,3 +317,6 @@ class AsyncSearchedAdmin(AsyncStoreAdmin):
                 await self._searcher.feeder.renew(owner, noted.messages, noted.overlays)
             except (StoreError, IndexGoneError) as error:
                 logger.warning("what was rewritten is not in the search index yet: %s", error)
+
+    async def list_sessions(self, query: SessionQuery) -> OwnedSessionPage:
+        return await self._store.admin.list_sessions(query)
