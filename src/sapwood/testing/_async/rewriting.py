@@ -292,10 +292,12 @@ class AsyncRewriteContract(AsyncContractBase):
         ]
         before = await history_of(store)
         for other in made:
+
+            def swapped(it: Rewritable, other: Any = other) -> Any:
+                return other if isinstance(it, Message) else it
+
             with pytest.raises(UsageError):
-                await store.admin.rewrite(
-                    ADA, lambda it, other=other: other if isinstance(it, Message) else it
-                )
+                await store.admin.rewrite(ADA, swapped)
         with pytest.raises(UsageError):
             await store.admin.rewrite(
                 ADA, lambda it: replace(it, state="x") if isinstance(it, SessionRecord) else it
@@ -311,6 +313,7 @@ class AsyncRewriteContract(AsyncContractBase):
         assert await history_of(store) == before
 
     async def test_bad_arguments_are_refused(self, store: AsyncStore) -> None:
+        right: dict[str, Any] = {"owner": ADA, "function": sealed}
         calls: list[dict[str, Any]] = [
             {"after": "no cursor"},
             {"after": '["s",99,null]'},
@@ -322,4 +325,4 @@ class AsyncRewriteContract(AsyncContractBase):
         ]
         for call in calls:
             with pytest.raises(UsageError):
-                await store.admin.rewrite(**({"owner": ADA, "function": sealed} | call))
+                await store.admin.rewrite(**right | call)

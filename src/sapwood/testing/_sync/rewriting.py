@@ -286,10 +286,12 @@ class RewriteContract(ContractBase):
         ]
         before = history_of(store)
         for other in made:
+
+            def swapped(it: Rewritable, other: Any = other) -> Any:
+                return other if isinstance(it, Message) else it
+
             with pytest.raises(UsageError):
-                store.admin.rewrite(
-                    ADA, lambda it, other=other: other if isinstance(it, Message) else it
-                )
+                store.admin.rewrite(ADA, swapped)
         with pytest.raises(UsageError):
             store.admin.rewrite(
                 ADA, lambda it: replace(it, state="x") if isinstance(it, SessionRecord) else it
@@ -305,6 +307,7 @@ class RewriteContract(ContractBase):
         assert history_of(store) == before
 
     def test_bad_arguments_are_refused(self, store: Store) -> None:
+        right: dict[str, Any] = {"owner": ADA, "function": sealed}
         calls: list[dict[str, Any]] = [
             {"after": "no cursor"},
             {"after": '["s",99,null]'},
@@ -316,4 +319,4 @@ class RewriteContract(ContractBase):
         ]
         for call in calls:
             with pytest.raises(UsageError):
-                store.admin.rewrite(**({"owner": ADA, "function": sealed} | call))
+                store.admin.rewrite(**right | call)
