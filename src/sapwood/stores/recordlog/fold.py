@@ -191,13 +191,17 @@ def _erase_own_field(state: LogState, field: str, end: Place) -> LogState:
     number = number_of(end.segment)
     fields = state.erased_fields.get(number, {})
     deepest = max(end.depth, fields.get(field, 0))
-    litter = [
-        (kept.anew, 0) if kept.anew else (kept.n, depth)
-        for depth, kept in state.data.get(number, {}).items()
-        if depth <= end.depth
-    ]
+    versions = state.data.get(number, {})
+    above = {depth: kept for depth, kept in versions.items() if depth <= end.depth}
+    litter = [(kept.anew, 0) if kept.anew else (kept.n, depth) for depth, kept in above.items()]
+    anew = {
+        depth: kept._replace(erased=(*kept.erased, field))
+        for depth, kept in above.items()
+        if kept.anew
+    }
     return replace(
         state,
+        data=state.data | {number: versions | anew} if anew else state.data,
         erased_fields=state.erased_fields | {number: fields | {field: deepest}},
         litter=[*state.litter, *litter],
     )
@@ -207,7 +211,7 @@ def _rewrite_data(state: LogState, work: RewriteData) -> LogState:
     versions = state.data[work.number]
     kept = versions[work.depth]
     # In the order of their depths, by which the nearest is looked for.
-    data = versions | {work.depth: kept._replace(anew=state.n)}
+    data = versions | {work.depth: kept._replace(anew=state.n, erased=())}
     litter = (kept.anew, 0) if kept.anew else (kept.n, work.depth)
     return replace(state, data=state.data | {work.number: data}, litter=[*state.litter, litter])
 

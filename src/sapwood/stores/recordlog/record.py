@@ -224,15 +224,16 @@ def _tidied_along(record: Record, n: int, state: LogState) -> list[LogWork]:
 def _tidied(work: LogWork, n: int, state: LogState) -> LogWork:
     match work:
         case Append():
-            left = _cut(work, state.edits.get(work.number, {}).__contains__)
-            left = _without_data(left, state.data.get(work.number, {}))
-            return _without_fields(left, state.erased_fields.get(work.number, {}))
+            said = _cut(work, state.edits.get(work.number, {}).__contains__)
+            said = _without_data(said, state.data.get(work.number, {}))
+            return _without_fields(said, state.erased_fields.get(work.number, {}))
         case RewriteData(value=bytes() as value):
-            kept_data = state.data.get(work.number, {}).get(work.depth)
-            if kept_data is not None and kept_data.anew != n:
-                return replace(work, value=None)
-            fields = state.erased_fields.get(work.number, {})
-            return replace(work, value=data_left(value, fields, work.depth))
+            version = state.data.get(work.number, {}).get(work.depth)
+            if version is None:
+                return work
+            erased = dict.fromkeys(version.erased, work.depth)
+            left = data_left(value, erased, work.depth)
+            return replace(work, value=left if version.anew == n else None)
         case Edit(body=bytes()):
             edited = state.edits.get(work.number, {}).get(work.depth)
             is_said = edited is None or edited.n == n

@@ -54,6 +54,8 @@ class KeptData(NamedTuple):
     is_mark: bool = False
     anew: int = 0
     """The record that wrote it anew, if one did."""
+    erased: tuple[str, ...] = ()
+    """The fields that were taken out of it since."""
 
 
 class MessagePlace(NamedTuple):

@@ -112,9 +112,15 @@ class LogView:
 
     def data_left(self, place: Place, data: bytes) -> bytes:
         """Return the data at a position without the fields that were erased."""
-        fields = self.states[log_of(place.segment)].erased_fields.get(number_of(place.segment), {})
+        state, number = self.states[log_of(place.segment)], number_of(place.segment)
+        known = state.erased_fields.get(number, {})
+        kept = state.data.get(number, {}).get(place.depth)
+        # What was written anew may have a field again that was erased before.
+        fields = known
+        if kept is not None and kept.anew:
+            fields = dict.fromkeys(kept.erased, place.depth)
         for end, field in self.own.foreign_fields:
-            if end.segment == place.segment:
+            if end.segment == place.segment and known.get(field, 0) < end.depth:
                 fields = fields | {field: max(end.depth, fields.get(field, 0))}
         return data_left(data, fields, place.depth)
 

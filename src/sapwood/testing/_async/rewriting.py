@@ -293,11 +293,11 @@ class AsyncRewriteContract(AsyncContractBase):
         before = await history_of(store)
         for other in made:
 
-            def bad(it: Rewritable, other: Any = other) -> Any:
+            def swapped(it: Rewritable, other: Any = other) -> Any:
                 return other if isinstance(it, Message) else it
 
             with pytest.raises(UsageError):
-                await store.admin.rewrite(ADA, bad)
+                await store.admin.rewrite(ADA, swapped)
         with pytest.raises(UsageError):
             await store.admin.rewrite(
                 ADA, lambda it: replace(it, state="x") if isinstance(it, SessionRecord) else it
@@ -313,6 +313,7 @@ class AsyncRewriteContract(AsyncContractBase):
         assert await history_of(store) == before
 
     async def test_bad_arguments_are_refused(self, store: AsyncStore) -> None:
+        right: dict[str, Any] = {"owner": ADA, "function": sealed}
         calls: list[dict[str, Any]] = [
             {"after": "no cursor"},
             {"after": '["s",99,null]'},
@@ -324,5 +325,4 @@ class AsyncRewriteContract(AsyncContractBase):
         ]
         for call in calls:
             with pytest.raises(UsageError):
-                arguments: dict[str, Any] = {"owner": ADA, "function": sealed, **call}
-                await store.admin.rewrite(**arguments)
+                await store.admin.rewrite(**right | call)

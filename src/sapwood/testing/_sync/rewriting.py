@@ -287,11 +287,11 @@ class RewriteContract(ContractBase):
         before = history_of(store)
         for other in made:
 
-            def bad(it: Rewritable, other: Any = other) -> Any:
+            def swapped(it: Rewritable, other: Any = other) -> Any:
                 return other if isinstance(it, Message) else it
 
             with pytest.raises(UsageError):
-                store.admin.rewrite(ADA, bad)
+                store.admin.rewrite(ADA, swapped)
         with pytest.raises(UsageError):
             store.admin.rewrite(
                 ADA, lambda it: replace(it, state="x") if isinstance(it, SessionRecord) else it
@@ -307,6 +307,7 @@ class RewriteContract(ContractBase):
         assert history_of(store) == before
 
     def test_bad_arguments_are_refused(self, store: Store) -> None:
+        right: dict[str, Any] = {"owner": ADA, "function": sealed}
         calls: list[dict[str, Any]] = [
             {"after": "no cursor"},
             {"after": '["s",99,null]'},
@@ -318,5 +319,4 @@ class RewriteContract(ContractBase):
         ]
         for call in calls:
             with pytest.raises(UsageError):
-                arguments: dict[str, Any] = {"owner": ADA, "function": sealed, **call}
-                store.admin.rewrite(**arguments)
+                store.admin.rewrite(**right | call)

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from ....errors import StoreError
+from ....errors import StoreCorruptError, StoreError
 from ....model import DataVersion, Document, Message, Overlay, Position, SessionRecord
 from ....rules.codec import Packed, decode_json
 from ....rules.rewriting import Replacement, is_still
@@ -111,7 +111,13 @@ class LogRewriting(LogSubject):
                 number = number_of(segment)
                 if number <= len(own.segments) and depth <= own.segments[number - 1].last:
                     spans.append(Span(segment, depth, depth))
-        rows = rows_in_all(self._logs, view, spans) if spans else []
+        try:
+            rows = rows_in_all(self._logs, view, spans) if spans else []
+        except StoreCorruptError:
+            if all(number_of(it.segment) > own.retired for it in spans):
+                raise
+            # Something was swept meanwhile: what is left is given once more.
+            rows = []
         return {row.place: row for row in rows}
 
     def _work(self, view: LogView, rows: _Rows, change: Replacement) -> LogWork | None:
