@@ -22,14 +22,13 @@ from .wording import a_kind
 T = TypeVar("T")
 
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
-# How deep a decoder gets depends on the interpreter and on its caller's stack: what is stored
-# must be readable by all of them.
+# How deep a decoder gets depends on the interpreter and its caller: all must read what is stored.
 MAX_NESTING = 500
 MARK_ROLE = ""
 """What no message has for its role."""
 MARK_DIGEST = b"mark"
 MAX_DIGEST_BYTES = 32
-USUAL_ROLES = frozenset({"user", "assistant", "system", "developer", "tool"})
+USUAL_ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 class Body(msgspec.Struct, omit_defaults=True, gc=False):

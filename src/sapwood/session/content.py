@@ -10,6 +10,7 @@ import msgspec
 from ..calls import AsyncAnswer
 from ..errors import UsageError
 from ..model import NewMessage, Part, TextPart
+from ..rules.codec import USUAL_ROLES
 from ..rules.tokens import TokenCounter, count_tokens
 from ..rules.wording import a_kind, did_you_mean
 
@@ -18,8 +19,6 @@ Content = ContentPiece | Sequence[ContentPiece]
 MessageDraft = NewMessage | tuple[str, Content] | Mapping[str, Any]
 Sanitizer = Callable[[NewMessage], AsyncAnswer[NewMessage] | NewMessage]
 """Sees each message before it is stored; gives back what is to be stored, or raises."""
-
-ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 def new_message(
@@ -170,9 +169,9 @@ def sanitized(given: object, before: NewMessage, counter: TokenCounter | None) -
 def check_role(message: NewMessage, more: frozenset[str]) -> None:
     """Refuse a role that is none; `more` are those of the session beside the usual ones."""
     role = message.role
-    if role in ROLES or role in more or not isinstance(role, str):
+    if role in USUAL_ROLES or role in more or not isinstance(role, str):
         return  # what is no string is refused with the other fields
-    known = [*ROLES, *sorted(more)]
+    known = [*USUAL_ROLES, *sorted(more)]
     match message.parts:
         case [TextPart(text=text)] if text in known:
             raise UsageError(
