@@ -309,6 +309,7 @@ class AsyncSearchedAdmin(AsyncStoreAdmin):
 
         When that cannot be done, it is logged: a repair does it.
         """
+        check.function(function, "function")
         noted = AsyncNotedTexts(function)
         try:
             return await self._store.admin.rewrite(owner, noted.made, after=after, limit=limit)

@@ -309,6 +309,7 @@ class SearchedAdmin(StoreAdmin):
 
         When that cannot be done, it is logged: a repair does it.
         """
+        check.function(function, "function")
         noted = NotedTexts(function)
         try:
             return self._store.admin.rewrite(owner, noted.made, after=after, limit=limit)
