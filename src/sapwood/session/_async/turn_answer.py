@@ -98,6 +98,7 @@ class AsyncTurnAnswer(PartialAnswer):
                 self._saved(unsaved)
                 return message
         message = await turn._session._replace(new, turn._lease.fence, along)
+        turn._session._pairs.note([message])
         self._saved(unsaved)
         return message
 

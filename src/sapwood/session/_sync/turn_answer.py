@@ -100,6 +100,7 @@ class TurnAnswer(PartialAnswer):
                 self._saved(unsaved)
                 return message
         message = turn._session._replace(new, turn._lease.fence, along)
+        turn._session._pairs.note([message])
         self._saved(unsaved)
         return message
 
