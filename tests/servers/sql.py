@@ -100,7 +100,10 @@ class Sqlite(Database):
         with closing(sqlite3.connect(_file())) as raw, raw:
             tables = raw.execute(
                 "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'sw_%'"
-                " AND name NOT IN ('sw_migration', 'sw_counter')"
+                " AND name <> 'sw_migration'"
             ).fetchall()
             for (table,) in tables:
-                raw.execute(f"DELETE FROM {table}")
+                # One of the counters gives the messages their numbers; the other is of no use when
+                # nothing is left that was ever deleted.
+                kept = " WHERE name <> 'message'" if table == "sw_counter" else ""
+                raw.execute(f"DELETE FROM {table}{kept}")
