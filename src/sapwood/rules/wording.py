@@ -12,7 +12,9 @@ def a_kind(value: object) -> str:
 
 
 def with_article(noun: str) -> str:
-    """Return a noun with its article."""
+    """Return a noun with its article, if it is no plural."""
+    if noun.endswith("s"):
+        return noun
     return f"an {noun}" if noun[:1].lower() in tuple("aeiou") else f"a {noun}"
 
 
