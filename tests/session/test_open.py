@@ -88,7 +88,7 @@ def test_a_data_folder_that_cannot_be_made_is_told(
 @pytest.mark.parametrize(
     "url",
     [
-        "agent.db",
+        "agent",
         "",
         "sqlite:agent.db",
         "sqlite://agent.db",

@@ -50,7 +50,7 @@ class Request(NamedTuple):
     @property
     def data(self) -> bytes | None:
         """The data of the last message."""
-        return self.batch[-1].data
+        return self.batch[-1].data if self.batch else None
 
     @property
     def has_digests(self) -> bool:

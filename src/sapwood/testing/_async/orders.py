@@ -222,7 +222,7 @@ class AsyncOwnerListingContract(AsyncContractBase):
                 patch = SessionPatch(active_us=EARLY_US + (n * 6 + m) // 2 * 1_000_000)
                 await store.update_session(owner, f"s{m}", patch)
 
-    async def test_nothing_is_an_empty_page(self, store: AsyncStore) -> None:
+    async def test_of_no_owners_there_is_nothing(self, store: AsyncStore) -> None:
         page = await store.admin.list_sessions(SessionQuery())
         assert (page.sessions, page.cursor) == ([], None)
 

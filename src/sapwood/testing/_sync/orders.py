@@ -212,7 +212,7 @@ class OwnerListingContract(ContractBase):
                 patch = SessionPatch(active_us=EARLY_US + (n * 6 + m) // 2 * 1_000_000)
                 store.update_session(owner, f"s{m}", patch)
 
-    def test_nothing_is_an_empty_page(self, store: Store) -> None:
+    def test_of_no_owners_there_is_nothing(self, store: Store) -> None:
         page = store.admin.list_sessions(SessionQuery())
         assert (page.sessions, page.cursor) == ([], None)
 
