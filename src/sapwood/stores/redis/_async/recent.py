@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
+from msgspec.structs import replace
+
 from ....model import Document, Position, Recent
 from ....rules.recent import RECENT_MESSAGES, RECENT_PLACES, TOOL
 from ..entries import message_of
@@ -61,7 +63,7 @@ def _recent(answer: Sequence[Any], key: str | None) -> Recent:
     messages = [message_of(entry, str(at), d, name_of(home)) for at, d, home, entry in shown]
     return Recent(
         tip=id_or_root(tip),
-        messages=[it for it in reversed(messages) if it is not None],
+        messages=[replace(it, data_at=None) for it in reversed(messages) if it is not None],
         empty=empty[::-1],
         trail=[
             Position(str(at), last)
