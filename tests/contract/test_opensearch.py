@@ -140,3 +140,5 @@ TestAsyncMachine = machine_for(
 ).TestCase
 
 on_a_server(TestMachine, TestAsyncMachine, full=6, steps=25)
+pytest.mark.timeout(300)(TestMachine)
+pytest.mark.timeout(300)(TestAsyncMachine)

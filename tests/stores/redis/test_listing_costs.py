@@ -69,9 +69,11 @@ def test_what_finds_many_goes_by_the_order_until_the_page_is_full(
     assert len(read) <= 51
 
 
-def test_no_words_are_left_of_what_a_record_said_before(furnished: RedisStore, raw: Any) -> None:
+def test_no_words_are_left_of_what_a_record_said_before(
+    furnished: RedisStore, raw: Any, prefix: str
+) -> None:
     furnished.list_sessions(ADA, SessionQuery(tags=["found"]))
-    [key] = list(raw.scan_iter("*}:lk"))
+    key = f"{prefix}:{{o:{ADA}}}:lk"
     before = raw.zcard(key)
     for n in range(3):
         patch = SessionPatch(title=f"t{n}", tags=[f"g{n}", "x"], state=f"s{n}")
@@ -84,13 +86,13 @@ def test_no_words_are_left_of_what_a_record_said_before(furnished: RedisStore, r
 
 
 def test_sessions_of_an_earlier_version_are_found_once_they_are_listed(
-    furnished: RedisStore, raw: Any
+    furnished: RedisStore, raw: Any, prefix: str
 ) -> None:
     furnished.finish_deletions()
-    [key] = [it.decode() for it in raw.scan_iter("*}:lk")]
-    stem = key.removesuffix("lk")
+    stem = f"{prefix}:{{o:{ADA}}}:"
     # As it was before there were words, and when nothing is left to be published.
-    raw.delete(key, f"{stem}ki", f"{stem}lu", f"{stem}h")
+    assert raw.delete(f"{stem}lk") == 1
+    raw.delete(f"{stem}ki", f"{stem}lu", f"{stem}h")
     raw.hdel(f"{stem}t", "lk")
     assert furnished.admin.check() == []
     for asked in ASKED:
