@@ -20,9 +20,11 @@ import format_rows
 import growth_rows
 import history_rows
 import listener_rows
+import lookup_rows
 import overlay_rows
 import search_rows
 import session_rows
+import stream_rows
 import turn_rows
 import write_rows
 from commit import Commits
@@ -48,6 +50,7 @@ WORKS: dict[str, Work] = {
     "crowd of threads": crowd_rows.threads,
     "batch": write_rows.append_batch,
     "unit": write_rows.append_unit,
+    "data": lookup_rows.append_with_data,
     "update": write_rows.update_last,
     "branches": branch_rows.regenerate,
     "history": history_rows.histories,
@@ -62,6 +65,10 @@ WORKS: dict[str, Work] = {
     "fork": session_rows.forks,
     "growth fork chain": growth_rows.fork_chains,
     "pages of sessions": session_rows.pages,
+    "lookup data": lookup_rows.current_data,
+    "lookup sessions": lookup_rows.sessions,
+    "lookup documents": lookup_rows.documents,
+    "lookup feed": lookup_rows.feed,
     "growth usage": growth_rows.usage_of_owner,
     "delete": session_rows.delete_large,
     "turn context": turn_rows.context_estimates,
@@ -77,6 +84,7 @@ WORKS: dict[str, Work] = {
     "append beside the indexer": search_rows.append_beside_indexer,
     "search on disk": search_rows.index_on_disk,
     "formats": format_rows.conversions,
+    "stream": stream_rows.deltas,
     "commands": cli_rows.commands,
     "import": footprint_rows.imports,
     "memory": footprint_rows.stream,

@@ -35,6 +35,7 @@ STORAGE = WRITTEN_BY_HAND | {
     *("RecordFeedContract", "FeedReaderContract", "ChangedOwnersContract"),
     *("RecordVersionContract", "KindContract", "KindSearchContract"),
     *("SystemContract", "KeyContract", "UpdatedContract", "ActivityContract"),
+    *("OrderContract", "LookUpContract", "OwnerListingContract"),
     *(
         "SessionDeletionContract",
         "ClearContract",
@@ -43,6 +44,9 @@ STORAGE = WRITTEN_BY_HAND | {
         "SumContract",
     ),
     *("DigestContract", "ParentContract", "StreamContract", "HomesContract", "BodilessContract"),
+    "FileContract",
+    "WalkContract",
+    *("RewriteContract", "RewriteMeanwhileContract"),
 }
 """The parts that another place for the same statements can change."""
 

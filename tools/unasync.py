@@ -24,11 +24,16 @@ WORDS = {
     "await ": "",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
+    "__aiter__": "__iter__",
+    "__anext__": "__next__",
+    "anext": "next",
     "aclose": "close",
+    "aclosing": "closing",
     "AsyncIterator": "Iterator",
     "asynccontextmanager": "contextmanager",
     "_async": "_sync",
     "open_async": "open",
+    "open_store_async": "open_store",
 }
 CLASS = re.compile(r"\bAsync(?=[A-Z])")
 PATTERN = re.compile(

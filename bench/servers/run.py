@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import shared_path  # noqa: F401 - before what is imported from there
+from lookups import LOOKUPS
 from report import line, machine, table
 from row import Finding
 from server_kind import ServerKind
@@ -52,7 +53,9 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", metavar="WORD", help="a kind of server")
-    parser.add_argument("--work", default="", metavar="WORD", help=f"one of {', '.join(WORKS)}")
+    parser.add_argument(
+        "--work", default="", metavar="WORD", help=f"one of {', '.join(WORKS | LOOKUPS)}"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer times and less exact")
     return parser.parse_args()
 
@@ -67,7 +70,7 @@ def _measure(
     server = kind.start()
     try:
         world = World(kind, server.url(), share)
-        for name, measure in WORKS.items():
+        for name, measure in (WORKS | (LOOKUPS if kind.looks_up else {})).items():
             if work in name:
                 for row in measure(world):
                     yield Finding(row=row, raw_commit_us=0)

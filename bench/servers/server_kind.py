@@ -29,8 +29,8 @@ def _same(url: str) -> str:
 class ServerKind:
     """A server and its bars. `pace` scales repetitions.
 
-    `deep` is how long a session is that is appended to, `long` one whose end is read. `peers` names
-    classes of the module `peers`.
+    `deep` is how long a session is that is appended to, `long` one whose end is read. `looks_up`
+    says whether look-ups are to cost what they find. `peers` names classes of the module `peers`.
     """
 
     name: str
@@ -42,4 +42,5 @@ class ServerKind:
     deep: int = 100_000
     long: int = 100_000
     pace: float = 1.0
+    looks_up: bool = True
     peers: tuple[str, ...] = ()

@@ -94,6 +94,7 @@ SERVER_KINDS = [
         # It reads without an index: a longer session would take minutes to be looked through.
         long=10_000,
         pace=0.3,
+        looks_up=False,
     ),
     ServerKind(
         name="OpenSearch",
@@ -103,5 +104,6 @@ SERVER_KINDS = [
         append_bar=1.3,
         deep=10_000,
         pace=0.3,
+        looks_up=False,
     ),
 ]

@@ -57,6 +57,10 @@ class World:
         """Scale a number of repetitions."""
         return max(5, round(number * self.share * self.kind.pace))
 
+    def size(self, number: int) -> int:
+        """Scale what is built; a quick run builds smaller."""
+        return round(number * self.share)
+
     def new_session(self, length: int) -> str:
         """Make a session of so many messages, in ours and in raw."""
         name = f"s{next(self._numbers)}"

@@ -16,7 +16,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from . import errors
-    from ._open import open, open_async
+    from ._open import open, open_async, open_store, open_store_async
     from .model import (
         ROOT,
         FilePart,
@@ -58,11 +58,15 @@ __all__ = [
     "errors",
     "open",
     "open_async",
+    "open_store",
+    "open_store_async",
 ]
 
 _HOMES = {
     "open": "_open",
     "open_async": "_open",
+    "open_store": "_open",
+    "open_store_async": "_open",
     "Session": "session",
     "SessionManager": "session",
     "AsyncSession": "session",

@@ -20,6 +20,7 @@ from .session.settings import SettingFields, refuse_uncallable, settings_of
 
 if TYPE_CHECKING:
     from .session import AsyncSessionManager
+    from .store import AsyncStore, Store
 
 M = TypeVar("M")
 
@@ -85,7 +86,7 @@ StorePlace = Path | Server | None
 
 
 def open(
-    url: str | None = None,
+    url: str | Path | None = None,
     *,
     owner: str = "default",
     token_counter: TokenCounter | None = None,
@@ -96,7 +97,7 @@ def open(
 ) -> SessionManager:
     """Open a store and return the owner's sessions in it.
 
-    `sqlite:///file.db` is a file in the current folder, `sqlite:////folder/file.db` one anywhere,
+    A path such as `agent.db` is a SQLite file, as `sqlite:///agent.db` is;
     `postgresql://user:password@host/database` is a server, to which the first call connects, and
     `memory://` is gone when it is closed. Without a URL it is the environment's `SAPWOOD_STORE`,
     or a file in the user's data folder. `durability="normal"` does not wait for the disk: a power
@@ -106,12 +107,12 @@ def open(
     settings are those of every session: `context`, `compact_with`, `compact_after`, `listeners` and
     so on.
     """
-    stored = _Stored(url, durability, search, max_message_bytes)
-    return _open(SessionManager, "", owner, stored, token_counter, settings)
+    place = _Place(url, durability, search, max_message_bytes)
+    return _open(SessionManager, "", owner, place, token_counter, settings)
 
 
 def open_async(
-    url: str | None = None,
+    url: str | Path | None = None,
     *,
     owner: str = "default",
     token_counter: TokenCounter | None = None,
@@ -123,58 +124,100 @@ def open_async(
     """Open a store for use on an event loop; the same as `open` otherwise."""
     from .session import AsyncSessionManager
 
-    stored = _Stored(url, durability, search, max_message_bytes)
-    return _open(AsyncSessionManager, "Async", owner, stored, token_counter, settings)
+    place = _Place(url, durability, search, max_message_bytes)
+    return _open(AsyncSessionManager, "Async", owner, place, token_counter, settings)
 
 
-class _Stored(NamedTuple):
+def open_store(
+    url: str | Path | None = None,
+    *,
+    durability: Literal["full", "normal"] = "full",
+    search: str | None = None,
+    max_message_bytes: int | None = None,
+) -> Store:
+    """Open a store by itself, without an owner: for what operators do over all owners.
+
+    The arguments are those of `open`. Whoever opens it closes it.
+    """
+    opened: Store = _Place(url, durability, search, max_message_bytes).open("", _new_ids())
+    return opened
+
+
+def open_store_async(
+    url: str | Path | None = None,
+    *,
+    durability: Literal["full", "normal"] = "full",
+    search: str | None = None,
+    max_message_bytes: int | None = None,
+) -> AsyncStore:
+    """Open a store by itself for use on an event loop; the same as `open_store` otherwise."""
+    place = _Place(url, durability, search, max_message_bytes)
+    opened: AsyncStore = place.open("Async", _new_ids())
+    return opened
+
+
+class _Place(NamedTuple):
     """What `open` is told of where sessions are stored."""
 
-    url: str | None
+    url: str | Path | None
     durability: str
     search: str | None
     max_message_bytes: int | None
+
+    def open(
+        self, twin: str, new_id: Callable[[], str], settings: SettingFields | None = None
+    ) -> Any:
+        """Check the arguments, open the store, and attach the index; `twin` begins its class names.
+
+        The settings are checked, too, before a file is opened.
+        """
+        if self.durability not in ("full", "normal"):
+            raise UsageError(
+                f"durability must be 'full' or 'normal', not {self.durability!r}",
+                path="durability",
+            )
+        limit = self.max_message_bytes
+        check.whole(limit, "max_message_bytes", 1, MOST_MESSAGE_BYTES)
+        options: dict[str, Any] = {} if limit is None else {"max_message_bytes": limit}
+        place = _find(self.url, make_folder=True)
+        if isinstance(place, Server) and self.durability != "full":
+            raise UsageError(
+                "on a server durability is the server's: it is set there (its page in docs/ says "
+                "how)",
+                path="durability",
+            )
+        index = _index(self.url, self.search)
+        settings_of(settings or {}, ("owner", "token_counter", *self._fields[1:]))
+        if isinstance(place, Server):
+            store = place.load(twin).from_url(place.url, new_id=new_id, **options)
+        elif place is None:
+            store = _load("memory", f"{twin}MemoryStore")(clock=_clock, new_id=new_id, **options)
+        else:
+            kind = _load("sqlite", f"{twin}SqliteStore")
+            store = kind(place, clock=_clock, new_id=new_id, durability=self.durability, **options)
+        if index is not None:
+            attached = index.load(twin).from_url(index.url)
+            store = _load("searched", f"{twin}SearchedStore")(store, attached)
+        return store
 
 
 def _open(
     manager: Callable[..., M],
     twin: str,
     owner: str,
-    stored: _Stored,
+    place: _Place,
     token_counter: TokenCounter | None,
     settings: SettingFields,
 ) -> M:
-    """Check the arguments, open the store, and attach the index; `twin` begins its class names."""
     check_name(owner, "owner")
-    url, durability, search, limit = stored
-    if durability not in ("full", "normal"):
-        raise UsageError(
-            f"durability must be 'full' or 'normal', not {durability!r}", path="durability"
-        )
-    check.whole(limit, "max_message_bytes", 1, MOST_MESSAGE_BYTES)
-    options = {} if limit is None else {"max_message_bytes": limit}
-    place = _find(url, make_folder=True)
-    if isinstance(place, Server) and durability != "full":
-        raise UsageError(
-            "on a server durability is the server's: it is set there (its page in docs/ says how)",
-            path="durability",
-        )
-    index = _index(url, search)
-    # Before a file is opened.
-    settings_of(settings, ("owner", "token_counter", *_Stored._fields[1:]))
     refuse_uncallable(token_counter, "token_counter")
-    new_id = IdMaker(_clock, os.urandom)
-    if isinstance(place, Server):
-        store = place.load(twin).from_url(place.url, new_id=new_id, **options)
-    elif place is None:
-        store = _load("memory", f"{twin}MemoryStore")(clock=_clock, new_id=new_id, **options)
-    else:
-        kind = _load("sqlite", f"{twin}SqliteStore")
-        store = kind(place, clock=_clock, new_id=new_id, durability=durability, **options)
-    if index is not None:
-        attached = index.load(twin).from_url(index.url)
-        store = _load("searched", f"{twin}SearchedStore")(store, attached)
+    new_id = _new_ids()
+    store = place.open(twin, new_id, settings)
     return manager(store, owner=owner, new_id=new_id, token_counter=token_counter, **settings)
+
+
+def _new_ids() -> IdMaker:
+    return IdMaker(_clock, os.urandom)
 
 
 def _load(folder: str, name: str) -> Any:
@@ -185,7 +228,7 @@ def _clock() -> int:
     return time.time_ns() // 1000
 
 
-def _index(url: str | None, search: str | None) -> Server | None:
+def _index(url: str | Path | None, search: str | None) -> Server | None:
     """Return the index to attach; that of the environment belongs to the store of it."""
     if url is None and search is None:
         search = os.environ.get(SEARCH_VARIABLE) or None
@@ -200,13 +243,13 @@ def _index(url: str | None, search: str | None) -> Server | None:
     return Server(*found, f"{scheme.lower()}://{rest}")
 
 
-def file_of(url: str | None = None) -> Path | None:
+def file_of(url: str | Path | None = None) -> Path | None:
     """Return the database's file that `open` would use; None means that it is none."""
     place = _find(url)
     return place if isinstance(place, Path) else None
 
 
-def _find(url: str | None, *, make_folder: bool = False) -> StorePlace:
+def _find(url: str | Path | None, *, make_folder: bool = False) -> StorePlace:
     """Find where sessions live, by the argument or the environment, or else the user's own file."""
     given = os.environ.get(VARIABLE) or None if url is None else url
     if given is not None:
@@ -222,12 +265,17 @@ def _find(url: str | None, *, make_folder: bool = False) -> StorePlace:
     return folder / "sapwood.db"
 
 
-def _parse(url: str) -> StorePlace:
+def _parse(url: str | Path) -> StorePlace:
+    if _is_path(url):
+        return Path(url).expanduser()
     # Only the scheme is ever quoted in an error: what follows it may hold a password.
     scheme, colon, rest = str(url).partition("://")
     scheme = scheme.lower()
     if not colon:
-        raise UsageError(f"the store's URL has no scheme: use {SCHEMES}", path="url")
+        raise UsageError(
+            f"the store's URL has no scheme: use a file's path, as ./agent.db, or {SCHEMES}",
+            path="url",
+        )
     # After sqlalchemy+ comes whatever SQLAlchemy knows.
     server = SERVERS.get(scheme) or SERVERS.get(scheme.split("sqlalchemy+")[0] or "sqlalchemy")
     if server is not None:
@@ -241,6 +289,16 @@ def _parse(url: str) -> StorePlace:
     if rest:
         raise UsageError("nothing comes after memory://", path="url")
     return None
+
+
+def _is_path(url: str | Path) -> bool:
+    """Whether it is a file's path: it has a folder or a suffix, and nothing of a URL."""
+    if isinstance(url, Path):
+        return True
+    name = str(url)
+    if os.name == "nt" and name[1:2] == ":":
+        name = name[2:]
+    return not set(name) & set(":@?#") and ("/" in name or os.sep in name or "." in name)
 
 
 def _sqlite_file(rest: str) -> Path:

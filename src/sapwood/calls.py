@@ -12,12 +12,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 from .errors import UsageError
+from .event_loop import reminding, warn_on_loop
 
 if TYPE_CHECKING:
     import asyncio
 
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Callable[..., Any])
 
 AsyncAnswer = Awaitable[T]
 """What a function gives that the async twin awaits; `Answer` is what the sync twin is given."""
@@ -26,6 +28,13 @@ Answer = Annotated[T, "at once"]
 
 class AsyncCall:
     """Calls on an event loop."""
+
+    reminding = staticmethod(reminding)
+    """Let a method say that it has to be awaited, where its coroutine is taken for its answer."""
+
+    @staticmethod
+    def warn_on_loop() -> None:
+        """Do nothing: a loop is where it belongs."""
 
     @staticmethod
     async def now(function: Callable[..., Any], *args: Any) -> Any:
@@ -50,6 +59,14 @@ class AsyncCall:
 
 class Call:
     """Calls without an event loop."""
+
+    @staticmethod
+    def reminding(method: M) -> M:
+        """Return the method itself: there is nothing to await."""
+        return method
+
+    warn_on_loop = staticmethod(warn_on_loop)
+    """Warn, once, that a call which blocks is made on a running event loop."""
 
     @staticmethod
     def now(function: Callable[..., Any], *args: Any) -> Any:

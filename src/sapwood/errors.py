@@ -11,7 +11,9 @@ SapwoodError
 │  ├─ StaleVersionError
 │  ├─ AlreadyExistsError
 │  ├─ LeaseLostError
-│  └─ SessionClosedError
+│  ├─ SessionClosedError
+│  ├─ SessionBusyError
+│  └─ TurnStoppedError
 ├─ StoreError                       the store failed; the driver's error is the cause
 │  ├─ StoreUnavailableError
 │  ├─ StoreBusyError
@@ -127,6 +129,18 @@ class SessionClosedError(ConflictError):
     code = "session_closed"
 
 
+class SessionBusyError(ConflictError):
+    """Another turn of the session went on for longer than was to be waited."""
+
+    code = "session_busy"
+
+
+class TurnStoppedError(ConflictError):
+    """The turn was stopped from outside: it takes no more writes."""
+
+    code = "turn_stopped"
+
+
 class StoreError(SapwoodError):
     """The store failed. `retryable` says whether the same call may succeed later."""
 
@@ -211,3 +225,7 @@ class MissingDependencyError(SapwoodError, ImportError):
         # An ImportError keeps these outside of its __dict__.
         own = {"msg": self.msg, "name": self.name, "path": self.path}
         return _restore, (type(self), self.args, {**self.__dict__, **own})
+
+
+class SapwoodWarning(UserWarning):
+    """What works, and is most likely not what was meant."""

@@ -26,6 +26,11 @@ def test_importing_sapwood_loads_next_to_nothing(tmp_path: Path) -> None:
     assert extra == {"sapwood", "sapwood._version", "__future__"}
 
 
+def test_reading_streams_loads_no_vendor_and_no_loop(tmp_path: Path) -> None:
+    code = "from sapwood.streaming import EventStream; list(EventStream(['x']))"
+    assert not {"asyncio", "openai", "anthropic"} & modules_after(code, tmp_path)
+
+
 def test_naming_the_sessions_loads_no_driver_and_no_loop(tmp_path: Path) -> None:
     code = "import sapwood; sapwood.open; sapwood.AsyncSession; sapwood.Message; sapwood.errors"
     assert not {"asyncio", "apsw", "sqlite3"} & modules_after(code, tmp_path)

@@ -10,11 +10,12 @@ import pytest
 
 import sapwood
 from sapwood import errors
+from sapwood.session import Turn, TurnAnswer
 from sapwood.session.settings import Configurable, SettingFields
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ROW = re.compile(r"^\| `([\w.]+)", re.M)
-CLASSES = [sapwood.Session, sapwood.SessionManager]
+CLASSES = [sapwood.Session, sapwood.SessionManager, Turn, TurnAnswer]
 
 
 def section(page: str, heading: str) -> str:
@@ -117,3 +118,10 @@ def test_what_moves_sessions_is_documented() -> None:
 
     documented = ROW.findall(section(reference(), "Copies, exports and imports"))
     assert set(documented) == set(transfer.__all__)
+
+
+def test_what_reads_streams_is_documented() -> None:
+    from sapwood import streaming
+
+    documented = ROW.findall(section(reference(), "Streams of models"))
+    assert sorted(documented) == sorted(streaming.__all__)

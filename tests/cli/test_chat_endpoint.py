@@ -77,7 +77,7 @@ def test_tools_are_called_and_their_results_sent_back(empty: Command, endpoint: 
     assert (call["name"], call["input"]) == ("session_search", {"query": "parcel"})
     assert "blue" in of_kind(events, "result")[0]["output"]
     *_, asked, result = endpoint.asked[2].body["messages"]
-    assert asked["tool_calls"][0]["function"]["arguments"] == '{"query":"parcel"}'
+    assert asked["tool_calls"][0]["function"]["arguments"] == '{"query": "parcel"}'
     assert (result["role"], result["tool_call_id"]) == ("tool", "call_1")
     tools = [it["function"]["name"] for it in endpoint.asked[0].body["tools"]]
     assert tools == ["update_context", "search_context", "session_search"]

@@ -22,9 +22,22 @@ NESTED = often(400, 1_200)
 
 def test_ls_lists_the_last_active_first(sap: Command) -> None:
     lines = sap("ls").splitlines()
-    assert lines[0].split() == ["SESSION", "TITLE", "MESSAGES", "TOKENS", "ACTIVE"]
+    assert lines[0].split() == ["SESSION", "TITLE", "MESSAGES", "TOKENS", "ACTIVE", "LAST"]
     assert [line.split()[0] for line in lines[1:]] == ["second", "support"]
-    assert re.search(r"The lost parcel +5 +\d+ +20\d\d-\d\d-\d\d \d\d:\d\d$", lines[2])
+    when = r"20\d\d-\d\d-\d\d \d\d:\d\d"
+    assert re.search(rf"The lost parcel +5 +\d+ +{when} +assistant: \S", lines[2])
+
+
+def test_ls_tells_what_is_unread_where_a_user_is_named(sap: Command, folder: Path) -> None:
+    with sapwood.open(f"sqlite:///{folder}/agent.db") as sessions:
+        sessions.get("support").mark_read("bob")
+    lines = sap("ls", "--unread-for", "bob").splitlines()
+    assert lines[0].split()[2:4] == ["MESSAGES", "UNREAD"]
+    assert re.search(r"The lost parcel +5 +0 ", lines[2])
+    found = sap.json("ls", "--unread-for", "bob")["sessions"]
+    assert {it["id"]: it["unread"] > 0 for it in found} == {"support": False, "second": True}
+    code, said = sap.fails("ls", "--unread-for", "")
+    assert (code, "unread_for" in said) == (2, True)
 
 
 def test_ls_in_json_has_the_whole_record(sap: Command) -> None:
@@ -36,6 +49,9 @@ def test_ls_in_json_has_the_whole_record(sap: Command) -> None:
     assert chat["tags"] == ["urgent"]
     assert (chat["tip"], chat["messages"], chat["title"]) == ("x4", 5, "The lost parcel")
     assert chat["created_at"].endswith("Z")
+    preview = chat["preview"]
+    assert (preview["id"], preview["role"]) == ("x4", "assistant")
+    assert "unread" not in chat
 
 
 @pytest.mark.parametrize(

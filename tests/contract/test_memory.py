@@ -25,6 +25,7 @@ from .places import InMemory, as_many
 
 class TestMemoryStore(DataStoreContract, StoreContract):
     concurrent_runs, serial_runs = often(4, 20), often(10, 40)
+    walk_steps = often(500, 24_000)
 
     @pytest.fixture
     def store(self, clock: ManualClock) -> Iterator[MemoryStore]:

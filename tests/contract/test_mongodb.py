@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from servers import mongodb
-from tier import BAD_INPUT, WRITTEN_BY_HAND, usually
+from tier import BAD_INPUT, WRITTEN_BY_HAND, often, usually
 
 from sapwood.rules.ids import IdMaker
 from sapwood.store import AsyncStore, Store
@@ -44,6 +44,8 @@ def open_store(kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> S
 
 @usually(only=WRITTEN_BY_HAND)
 class TestMongoStore(DataStoreContract, DurableStoreContract, SharedContract):
+    walk_steps = often(20, 300)
+
     @pytest.fixture
     def opened(self, mongodb_url: str) -> Iterator[list[Store]]:
         mongodb.empty()
@@ -81,6 +83,8 @@ class TestMongoStore(DataStoreContract, DurableStoreContract, SharedContract):
 
 @usually(without=BAD_INPUT)
 class TestAsyncMongoStore(AsyncDataStoreContract, AsyncDurableStoreContract, AsyncSharedContract):
+    walk_steps = often(20, 300)
+
     @pytest.fixture
     async def opened(self, mongodb_url: str) -> AsyncIterator[list[AsyncStore]]:
         mongodb.empty()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from servers import opensearch
-from tier import BAD_INPUT, WRITTEN_BY_HAND, usually
+from tier import BAD_INPUT, WRITTEN_BY_HAND, often, usually
 
 from sapwood.rules.ids import IdMaker
 from sapwood.store import AsyncStore, Store
@@ -43,6 +43,8 @@ def open_store(kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> S
 
 @usually(only=WRITTEN_BY_HAND)
 class TestOpenSearchStore(DataStoreContract, DurableStoreContract, SharedContract):
+    walk_steps = often(20, 300)
+
     @pytest.fixture
     def opened(self, opensearch_url: str) -> Iterator[list[Store]]:
         opensearch.empty()
@@ -82,6 +84,8 @@ class TestOpenSearchStore(DataStoreContract, DurableStoreContract, SharedContrac
 class TestAsyncOpenSearchStore(
     AsyncDataStoreContract, AsyncDurableStoreContract, AsyncSharedContract
 ):
+    walk_steps = often(20, 300)
+
     @pytest.fixture
     async def opened(self, opensearch_url: str) -> AsyncIterator[list[AsyncStore]]:
         opensearch.empty()
@@ -136,3 +140,5 @@ TestAsyncMachine = machine_for(
 ).TestCase
 
 on_a_server(TestMachine, TestAsyncMachine, full=6, steps=25)
+pytest.mark.timeout(300)(TestMachine)
+pytest.mark.timeout(300)(TestAsyncMachine)

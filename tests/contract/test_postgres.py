@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from servers import postgres
-from tier import STORAGE, WRITTEN_BY_HAND, usually
+from tier import STORAGE, WRITTEN_BY_HAND, often, usually
 
 from sapwood.rules.ids import IdMaker
 from sapwood.store import AsyncStore, Store
@@ -97,6 +97,7 @@ class TestAsyncPostgresStore(
     AsyncDataStoreContract, AsyncDurableStoreContract, AsyncSharedContract
 ):
     partitions = 0
+    walk_steps = often(100, 24_000)
 
     @pytest.fixture
     async def opened(self, postgres_url: str) -> AsyncIterator[list[AsyncStore]]:
@@ -142,6 +143,7 @@ class TestAsyncOnPartitions(TestAsyncPostgresStore):
     """The same on an event loop."""
 
     partitions = PARTITIONS
+    walk_steps = often(100, 2_000)
 
 
 class InASchema:

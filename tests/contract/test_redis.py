@@ -6,12 +6,14 @@ from functools import partial
 
 import pytest
 from servers import redis
-from tier import WRITTEN_BY_HAND, usually
+from tier import WRITTEN_BY_HAND, often, usually
 
 from sapwood.stores.redis import AsyncRedisStore, RedisStore
 from sapwood.testing import (
+    AsyncDataStoreContract,
     AsyncDurableStoreContract,
     AsyncSharedContract,
+    DataStoreContract,
     DurableStoreContract,
     SharedContract,
     machine_for,
@@ -24,12 +26,15 @@ pytestmark = pytest.mark.usefixtures("redis_url")
 
 
 @usually(only=WRITTEN_BY_HAND)
-class TestRedisStore(OnServers, DurableStoreContract, SharedContract):
+class TestRedisStore(OnServers, DataStoreContract, DurableStoreContract, SharedContract):
     server = redis
 
 
-class TestAsyncRedisStore(AsyncOnServers, AsyncDurableStoreContract, AsyncSharedContract):
+class TestAsyncRedisStore(
+    AsyncOnServers, AsyncDataStoreContract, AsyncDurableStoreContract, AsyncSharedContract
+):
     server = redis
+    walk_steps = often(100, 24_000)
 
 
 sync_place = partial(UnderAPrefix, redis, RedisStore)

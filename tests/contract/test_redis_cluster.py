@@ -10,8 +10,10 @@ from tier import STORAGE, WRITTEN_BY_HAND, usually
 
 from sapwood.stores.redis import AsyncRedisStore, RedisStore
 from sapwood.testing import (
+    AsyncDataStoreContract,
     AsyncDurableStoreContract,
     AsyncSharedContract,
+    DataStoreContract,
     DurableStoreContract,
     SharedContract,
     machine_for,
@@ -24,12 +26,14 @@ pytestmark = pytest.mark.usefixtures("redis_cluster_url")
 
 
 @usually(only=WRITTEN_BY_HAND)
-class TestRedisStoreOnACluster(OnServers, DurableStoreContract, SharedContract):
+class TestRedisStoreOnACluster(OnServers, DataStoreContract, DurableStoreContract, SharedContract):
     server = redis_cluster
 
 
-@usually(only=STORAGE)
-class TestAsyncRedisStoreOnACluster(AsyncOnServers, AsyncDurableStoreContract, AsyncSharedContract):
+@usually(only=STORAGE | {"DataContract"})
+class TestAsyncRedisStoreOnACluster(
+    AsyncOnServers, AsyncDataStoreContract, AsyncDurableStoreContract, AsyncSharedContract
+):
     server = redis_cluster
 
 

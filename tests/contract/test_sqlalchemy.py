@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar
 
 import pytest
-from servers.sql import Database, MariaDb, Postgres
-from servers.sql import Sqlite as SqliteFile
+from servers.sql import Database, MariaDb, Postgres, Sqlite
 from tier import STORAGE, WRITTEN_BY_HAND, usually
 
 from sapwood.rules.ids import IdMaker
@@ -133,15 +130,6 @@ class AsyncOnADatabase(AsyncDataStoreContract, AsyncDurableStoreContract, AsyncS
             return stores[-1]
 
         return another
-
-
-class Sqlite(SqliteFile):
-    """A file that remembers no version of what the last test deleted."""
-
-    def empty(self) -> None:
-        super().empty()
-        with suppress(sqlite3.OperationalError):  # before the first store there is no table
-            self.run("DELETE FROM sw_counter WHERE name <> 'message'")
 
 
 @usually(only=WRITTEN_BY_HAND)

@@ -38,6 +38,7 @@ def open_async(path: Path, clock: ManualClock) -> AsyncSqliteStore:
 
 class TestSqliteStore(DataStoreContract, DurableStoreContract, SharedContract):
     concurrent_runs, serial_runs = often(4, 20), often(10, 40)
+    walk_steps = often(500, 24_000)
 
     @pytest.fixture
     def opened(self) -> Iterator[list[SqliteStore]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,6 +14,7 @@ import tier
 
 from sapwood.errors import StoreCorruptError
 from sapwood.rules.ids import IdMaker
+from sapwood.store import Store
 from sapwood.stores.memory import MemoryStore
 from sapwood.testing import (
     AsyncDurableStoreContract,
@@ -19,6 +22,7 @@ from sapwood.testing import (
     ManualClock,
     SharedContract,
 )
+from sapwood.testing._sync.data import UndeclaredDataContract
 
 STORES = sorted(it.stem for it in Path(__file__).parent.glob("test_*.py"))
 
@@ -58,6 +62,19 @@ def test_each_machine_has_some_examples_and_more_of_them_when_asked(
 def test_the_parts_that_tiers_name_are_parts_of_the_suite() -> None:
     parts = {it.__name__ for it in (*DurableStoreContract.__mro__, *SharedContract.__mro__)}
     assert {*tier.BAD_INPUT, *tier.STORAGE} <= parts
+
+
+class Dataless(MemoryStore):
+    """A store that does not declare DATA."""
+
+    capabilities = frozenset()
+
+
+class TestDatalessStore(UndeclaredDataContract):
+    @pytest.fixture
+    def store(self, clock: ManualClock) -> Iterator[Store]:
+        with Dataless(clock=clock, new_id=IdMaker(clock, os.urandom)) as store:
+            yield store
 
 
 class Refusing(MemoryStore):

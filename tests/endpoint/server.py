@@ -69,6 +69,10 @@ class Endpoint:
 
 def plain(asked: Asked) -> Action:
     """Answer as a model would."""
+    if asked.body.get("stream"):
+        pieces = ("The order ", "left ", "the warehouse.")
+        is_message = asked.path.endswith("/messages")
+        return Stream(messages.events(*pieces) if is_message else completions.chunks(*pieces))
     if asked.path.endswith("/messages"):
         return messages.answer("The order left the warehouse; the parcel is on its way.")
     return completions.answer("The order left the warehouse; the parcel is on its way.")

@@ -12,6 +12,7 @@ import pytest
 
 from sapwood.model import (
     EntryRef,
+    FilePart,
     ForkPoint,
     NewMessage,
     NewOverlay,
@@ -57,11 +58,12 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def marked(id: str, size: int = 40, mark: str = MARK) -> NewMessage:
-    """Write a message with a mark in its text, its tool result and its metadata."""
+    """Write a message with a mark in its text, tool result, file and metadata."""
     fill = "x" * size
     parts = [
         TextPart(text=f"{mark} {fill} {mark}"),
         ToolResultPart(call_id="c", output={"o": mark}),
+        FilePart(media_type="image/png", data=f"\0\n{mark} {fill} {mark}".encode()),
     ]
     return NewMessage(id=id, role="user", parts=[*parts], metadata={"note": mark})
 

@@ -104,6 +104,13 @@ def test_the_first_schemas_records_are_there(store: SqliteStore) -> None:
     assert cleared is not None
     assert (cleared.title, cleared.tip, cleared.messages) == ("cleared", ROOT, 0)
     assert store.find_session(ADA, "gone") is None
+    assert store.list_sessions(ADA, SessionQuery(title_prefix="Ma")).sessions == [main]
+    tagged = store.list_sessions(ADA, SessionQuery(tags=["a"], order="created")).sessions
+    assert [it.id for it in tagged] == ["apart", "fork", "main"]
+    page = store.admin.list_sessions(SessionQuery(state="active"))
+    written = store.list_sessions("bob", SessionQuery(state="active", order="updated")).sessions
+    assert [it.session for it in page.sessions if it.owner == "bob"] == written
+    assert len(written) == 1
     note = store.find_document(ADA, "note")
     assert note is not None
     assert note.value == b"of the owner"

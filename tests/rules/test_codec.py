@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,8 +10,24 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sapwood.errors import MessageTooLargeError
-from sapwood.model import NewMessage, Part, TextPart, ToolCallPart, ToolResultPart, part_from_json
-from sapwood.rules.codec import decode_body, decode_json, encode_json, pack, pack_all
+from sapwood.model import (
+    FilePart,
+    NewMessage,
+    Part,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    part_from_json,
+)
+from sapwood.rules.codec import (
+    Body,
+    decode_body,
+    decode_json,
+    encode_json,
+    keeping_extra,
+    pack,
+    pack_all,
+)
 from sapwood.rules.tokens import estimate_parts
 
 from .bodies import exact, json_objects, json_values, packed, parts, relaxed
@@ -106,3 +123,43 @@ def test_a_message_is_at_most_8_mib_by_default() -> None:
         packed(TextPart(text="a" * (8 * 1024 * 1024)))
     assert caught.value.path == "message"
     assert packed(TextPart(text="a" * (8 * 1024 * 1024 - 100))).id == "m"
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"\x89PNG\r\n\0\xff" * 1_000])
+def test_the_bytes_of_a_file_are_stored_as_they_are(data: bytes) -> None:
+    file = FilePart(media_type="image/png", data=data)
+    body = packed(TextPart(text="a\0"), file, file).body
+    assert body.count(data) >= 2
+    assert len(body) < 2 * len(data) + 200
+    assert decode_body(body, "m").parts == [TextPart(text="a\0"), file, file]
+
+
+def test_a_message_without_bytes_is_stored_as_json_alone() -> None:
+    body = packed(TextPart(text="a\0"), FilePart(media_type="a/b", uri="s3://a")).body
+    assert json.loads(body) == {
+        "parts": [
+            {"type": "text", "text": "a\0"},
+            {"type": "file", "media_type": "a/b", "uri": "s3://a"},
+        ]
+    }
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_other_kinds_of_bytes_are_stored_as_bytes(kind: Any) -> None:
+    body = packed(FilePart(media_type="a/b", data=kind(b"\0x"))).body
+    assert body == packed(FilePart(media_type="a/b", data=b"\0x")).body
+
+
+def test_a_file_counts_with_its_bytes_as_they_are() -> None:
+    file = FilePart(media_type="image/png", data=b"\xff" * (8 * 1024 * 1024 - 100))
+    assert decode_body(packed(file).body, "m").parts == [file]
+    with pytest.raises(MessageTooLargeError):
+        packed(file, file)
+
+
+def test_a_message_that_keeps_its_extra_keeps_its_file() -> None:
+    file = FilePart(media_type="a/b", data=b"\0x")
+    kept = keeping_extra(packed(file), {"k": 1})
+    assert decode_body(kept.body, "m") == Body([file], extra={"k": 1})
+    with pytest.raises(MessageTooLargeError):
+        keeping_extra(packed(file), {"k": "x" * 8 * 1024 * 1024})

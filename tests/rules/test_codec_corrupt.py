@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import StoreCorruptError
+from sapwood.model import FilePart
 from sapwood.rules.codec import decode_body, decode_json
 
 from .bodies import relaxed
+
+IMAGE = b'{"parts":[{"type":"file","media_type":"a/b"}]}\0\x81\x00\xc4\x01x'
 
 
 @pytest.mark.parametrize(
@@ -32,6 +35,12 @@ from .bodies import relaxed
         b'{"parts":[]}trailing',
         b'{"parts":[],"metadata":{"a":' + b"[" * 100_000,
         b"\x00\x01\x02",
+        b'{"parts":[]}\0',
+        b'{"parts":[]}\0\x81\x00\xc4\x01x',
+        b'{"parts":[{"type":"text","text":""}]}\0\x81\x00\xc4\x01x',
+        IMAGE.replace(b"\x81\x00", b"\x81\xff"),
+        IMAGE[:-1],
+        IMAGE + b"\0",
         None,
     ],
 )
@@ -44,6 +53,10 @@ def test_a_body_that_cannot_be_decoded_is_corrupt_and_named(data: Any) -> None:
 def test_json_that_cannot_be_decoded_is_corrupt_and_named(data: Any) -> None:
     with pytest.raises(StoreCorruptError, match="data of session s-1 "):
         decode_json(data, "data of session s-1")
+
+
+def test_a_body_with_a_file_is_none_of_these() -> None:
+    assert decode_body(IMAGE, "m-17").parts == [FilePart(media_type="a/b", data=b"x")]
 
 
 @relaxed

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.model import (
+    FilePart,
     OtherPart,
     Part,
     ReasoningPart,
@@ -117,3 +118,14 @@ def test_a_digest_is_the_same_in_every_process_and_version() -> None:
 def test_a_given_digest_stands_in_place_of_the_content() -> None:
     part = TextPart(text="a")
     assert packed(part, digest=b"d").digest == packed(digest=b"d", name="Ann").digest == b"d"
+
+
+def test_the_digest_of_a_file_is_that_of_earlier_versions() -> None:
+    file = FilePart(media_type="image/png", data=b"\0\xffabc")
+    one = packed(TextPart(text="a"), file, metadata={"k": 1})
+    assert one.digest.hex() == "37fad1bcf29eb7f22148ea7c01f63df4"
+    earlier = (
+        b'{"parts":[{"type":"text","text":"a"},{"type":"file","media_type":"image/png",'
+        b'"data":"AP9hYmM="}],"metadata":{"k":1}}'
+    )
+    assert digest("user", decode_body(earlier, "m")) == one.digest

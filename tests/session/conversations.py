@@ -75,7 +75,7 @@ class Talk:
             turn.append(self.new("tool", [result(self.late.pop(0))]))
         if self.dice.random() < 0.9:
             turn.append(self.new("assistant", [TextPart(text=self.text())]))
-        for message in self.chat.append_all(turn):
+        for message in self.chat.append_all(turn, allow_orphans=True):
             self.note(message, self.tip)
 
     def call(self) -> list[NewMessage]:

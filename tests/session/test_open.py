@@ -11,6 +11,7 @@ import pytest
 
 import sapwood
 from sapwood.errors import MessageTooLargeError, StoreUnavailableError, UsageError
+from sapwood.model import FilePart, ToolCallPart, ToolResultPart
 from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
 
 
@@ -87,7 +88,7 @@ def test_a_data_folder_that_cannot_be_made_is_told(
 @pytest.mark.parametrize(
     "url",
     [
-        "agent.db",
+        "agent",
         "",
         "sqlite:agent.db",
         "sqlite://agent.db",
@@ -126,6 +127,20 @@ def test_a_message_may_be_as_large_as_was_asked_for(elsewhere: Path, url: str) -
         assert sessions.store.max_message_bytes == 100
         with pytest.raises(MessageTooLargeError, match="the limit is 100"):
             sessions.session("s").append("user", "x" * 100)
+
+
+def test_a_message_of_more_than_the_usual_size_is_read_cut_and_measured(elsewhere: Path) -> None:
+    with sapwood.open("sqlite:///a.db", max_message_bytes=16 * 1024 * 1024) as sessions:
+        chat = sessions.session("s")
+        chat.append("user", "look")
+        chat.append("assistant", ToolCallPart(call_id="c", name="look", input={}))
+        data = bytes(9 * 1024 * 1024)
+        chat.append("tool", [ToolResultPart(call_id="c", output="x" * len(data))])
+        chat.append("user", [FilePart(media_type="image/png", data=data)])
+        assert chat.history().bytes == sum(row.bytes for row in chat.row_statistics())
+        # The result is left out, whose call was cut off.
+        cut = chat.history(limit=2)
+        assert (len(cut.entries), cut.bytes) == (1, chat.row_statistics()[-1].bytes)
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "redis", "mongodb", "opensearch", "mariadb"])

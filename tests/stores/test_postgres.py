@@ -25,7 +25,7 @@ from sapwood.stores.postgres.words import question
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
 # What finds a tree is not in one itself, nor is what holds for all of them.
-DIRECTORY = {"owner", "directory", "reader", "migration", "floor"}
+DIRECTORY = {"owner", "directory", "tag", "reader", "migration", "floor"}
 new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
 
 

@@ -54,9 +54,9 @@ def asked(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> list[tuple[s
     found: list[tuple[str, Any]] = []
     rows = Tx.rows
 
-    def noting(self: Tx, text: str, args: Any = ()) -> list[Any]:
+    def noting(self: Tx, text: str, args: Any = (), *, often: bool = False) -> list[Any]:
         found.append((text, args))
-        return rows(self, text, args)
+        return rows(self, text, args, often=often)
 
     monkeypatch.setattr(Tx, "rows", noting)
     return found
@@ -129,3 +129,24 @@ def test_a_page_of_documents_is_read_by_the_index_of_their_keys(
                 [[[plan]]] = raw.execute(explain, args).fetchall()
             scans = [it for it in nodes(plan["Plan"]) if "Relation Name" in it]
             assert 10 <= sum(map(rows_met, scans)) <= 11
+
+
+def test_the_ends_of_paths_are_found_by_one_statement_that_reads_no_more_than_them(
+    store: PostgresStore, asked: list[tuple[str, Any]]
+) -> None:
+    schema = store._runner.here()._schema
+    for n in range(20):
+        store.create_session(ADA, NewSession(id=f"small{n}"))
+        store.append(ADA, f"small{n}", [say(f"{n}.{k}") for k in range(40)])
+    asked.clear()
+    names = ["s", *(f"small{n}" for n in range(20))]
+    found = store.find_recent(ADA, names, document="read/bob")
+    assert [it and it.messages[-1].id for it in found[:2]] == [f"m{MANY - 1}", "0.39"]
+    [(text, args)] = asked
+    with psycopg.connect(postgres.shared_url() or "", autocommit=True) as raw:
+        for table in ("message", "segment", "session", "document", "directory"):
+            raw.execute(f"VACUUM ANALYZE {schema}.{table}".encode())
+        explain = f"EXPLAIN (ANALYZE, FORMAT JSON) {text.replace('{s}', schema)}".encode()
+        [[[plan]]] = raw.execute(explain, args).fetchall()
+    scans = [it for it in nodes(plan["Plan"]) if it.get("Alias", "").startswith("m")]
+    assert 0 < sum(map(rows_met, scans)) <= (32 + 4) * len(names)

@@ -76,6 +76,13 @@ CASES: dict[str, Along] = {
     "a parent": lambda lease: {"parent": "m2", "documents": [DocumentDelete(key="kept")]},
     "the root": lambda lease: {"parent": ROOT, "patch": SOME},
     "no fences": lambda lease: {"fence": []},
+    "data": lambda lease: {"data": {"n": 1, "é": [None]}},
+    "data, after a message, and a patch": lambda lease: {
+        "data": {"n": 2},
+        "parent": "m2",
+        "patch": SOME,
+        "fence": Fence(key="lease", version=lease),
+    },
 }
 
 
@@ -104,7 +111,8 @@ def prepare(store: PostgresStore, clock: Clock, session: str) -> int:
     clock.now = NOW
     new = NewSession(id=session, title="before", tags=["old"], attributes={"a": 1}, budget=5)
     store.create_session(ADA, new)
-    store.append(ADA, session, [say(f"m{n}", tokens=n) for n in (1, 2, 3)])
+    store.append(ADA, session, [say("m1", tokens=1)], data={"n": 0})
+    store.append(ADA, session, [say(f"m{n}", tokens=n) for n in (2, 3)])
     for key in ("kept", "gone"):
         store.put_document(ADA, key, b"1", session=session)
     store.put_document(ADA, "own", b"1", session=session, inherit=False)
@@ -130,6 +138,8 @@ def stored(parts: int, session: str) -> dict[str, list[dict[str, Any]]]:
         for table, by in (("message", "pos"), ("segment", "number")):
             text = f"SELECT * FROM {{s}}.{table} WHERE home = %s ORDER BY {by}"
             found[table] = rows(text, it["home"])
+        text = "SELECT pos, previous, value FROM {s}.data WHERE tree = %s ORDER BY pos"
+        found["data"] = rows(text, it["tree"])
     for n, row in enumerate(found["document"]):
         row["version"] = n
     for row in found["change"]:
@@ -141,7 +151,7 @@ def stored(parts: int, session: str) -> dict[str, list[dict[str, Any]]]:
 def _in_common(row: dict[str, Any]) -> dict[str, Any]:
     own = {"tree", "number", "home", "owner", "xid", "seq", "session", "lineage"}
     kept = {key: value for key, value in row.items() if key not in own}
-    for key in kept.keys() & {"pos", "tip", "first", "last", "parent"}:
+    for key in kept.keys() & {"pos", "tip", "first", "last", "parent", "previous", "data_at"}:
         kept[key] = (kept[key] or 0) & MAX_DEPTH
     if "words" in kept:
         kept["words"] = re.sub("_h[0-9]+", "_h", kept["words"])
@@ -152,9 +162,13 @@ def _in_common(row: dict[str, Any]) -> dict[str, Any]:
 
 def told(answer: Appended) -> Any:
     """Return an answer, but for what no two sessions have in common."""
-    said = [(it.id, it.depth, it.created_us, it.tokens, it.extra) for it in answer.messages]
+    said = [
+        (it.id, it.depth, it.created_us, it.tokens, it.extra, it.data_at and it.data_at.depth)
+        for it in answer.messages
+    ]
     documents = {key: version > 0 for key, version in answer.documents.items()}
-    return said, answer.written, answer.tip, documents
+    data_at = answer.data_at and answer.data_at.depth
+    return said, answer.written, answer.tip, documents, data_at
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -210,17 +210,18 @@ def test_the_context_costs_the_same_in_a_long_history(store: SqliteStore) -> Non
     assert steps(store, lambda: store.find_session(ADA, "long")) == short > 0
 
 
-@pytest.mark.parametrize("order", ["active", "created"])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("order", ["active", "created", "updated"])
 def test_every_page_of_sessions_costs_the_same_even_when_all_are_of_one_second(
-    store: SqliteStore, order: Literal["active", "created"]
+    store: SqliteStore, order: Literal["active", "created", "updated"], reverse: bool
 ) -> None:
     for n in range(25 * PAGE):
         grow(store, f"s-{n}", 1)
-    pages = [SessionQuery(limit=PAGE, order=order)]
+    pages = [SessionQuery(limit=PAGE, order=order, reverse=reverse)]
     while (cursor := store.list_sessions(ADA, pages[-1]).cursor) is not None:
-        pages.append(SessionQuery(limit=PAGE, order=order, cursor=cursor))
+        pages.append(replace(pages[0], cursor=cursor))
     listed = [it.id for page in pages for it in store.list_sessions(ADA, page).sessions]
-    assert listed == [f"s-{n}" for n in reversed(range(25 * PAGE))]
+    assert listed == [f"s-{n}" for n in range(25 * PAGE)][:: 1 if reverse else -1]
     first, *others = [
         steps(store, lambda page=page: store.list_sessions(ADA, page)) for page in pages
     ]

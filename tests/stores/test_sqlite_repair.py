@@ -118,7 +118,7 @@ def test_an_index_that_misses_rows_is_rebuilt(path: Path) -> None:
             raw.pragma("writable_schema", "ON")
             work(raw)
 
-    find = "SELECT * FROM sqlite_schema WHERE name = 'session_by_activity'"
+    find = "SELECT * FROM sqlite_schema WHERE name = 'session_by_active'"
     with closing(apsw.Connection(str(path))) as raw:
         [row] = raw.execute(find).fetchall()
     without_index(lambda raw: raw.execute("DELETE FROM sqlite_schema WHERE name = ?", (row[1],)))

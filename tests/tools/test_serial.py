@@ -43,7 +43,7 @@ def test_an_error_is_explained_by_what_came_before_it_and_by_nothing_else() -> N
 
 
 def test_two_that_were_told_the_same_version_are_not_explained() -> None:
-    told = [[Told(Call("rename", "s", writer), 2)] for writer in ("a", "b")]
+    told = [[Told(Call("rename", "s", writer), 1)] for writer in ("a", "b")]
     assert explain(told, {"s": _s(), "f": F}) is None
-    told[1] = [Told(Call("rename", "s", "b"), 3)]
+    told[1] = [Told(Call("rename", "s", "b"), 2)]
     assert explain(told, {"s": _s(), "f": F}) is not None

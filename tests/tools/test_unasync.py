@@ -16,7 +16,7 @@ SOURCE = '''"""A source that uses every word of the table."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 from .._async import base
 
@@ -35,8 +35,11 @@ class AsyncThing(base.AsyncBase):
         async for number in self.numbers():
             yield number
 
+    async def __anext__(self) -> int:
+        return await anext(aclosing(self.numbers()).__aiter__())
+
     async def get(self) -> AsyncThing:
-        async with base.open_async("url") as thing:
+        async with base.open_async("url") as thing, base.open_store_async("url"):
             return thing
 '''
 
@@ -45,7 +48,7 @@ TWIN = '''"""A source that uses every word of the table."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from .._sync import base
 
@@ -64,8 +67,11 @@ class Thing(base.Base):
         for number in self.numbers():
             yield number
 
+    def __next__(self) -> int:
+        return next(closing(self.numbers()).__iter__())
+
     def get(self) -> Thing:
-        with base.open("url") as thing:
+        with base.open("url") as thing, base.open_store("url"):
             return thing
 '''
 

@@ -34,7 +34,7 @@ def in_tests(
     return Part(name, tuple(f"tests/{it}" for it in paths), uses=uses, reads=reads)
 
 
-RULES = ("rules", "model", "formats", "compaction", "context", "summarizers")
+RULES = ("rules", "model", "formats", "compaction", "context", "streaming", "summarizers")
 EMBEDDED = (f"contract/test_{it}.py" for it in ("memory", "sqlite", "suite"))
 LOG = "stores/recordlog"
 """The memory store is on it, too."""

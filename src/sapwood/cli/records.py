@@ -45,6 +45,27 @@ def session_json(record: SessionRecord) -> dict[str, Any]:
     }
 
 
+def listed_json(record: SessionRecord) -> dict[str, Any]:
+    """Return a record as a listing has it: with a preview, and what is unread where it is asked."""
+    preview, unread = record.preview, record.unread
+    return {
+        **session_json(record),
+        "preview": preview
+        and {
+            **fields_of(preview, "id", "role", "name", "text"),
+            "position": position_json(preview.position),
+            "created_at": iso(preview.created_at),
+        },
+        **({} if unread is None else {"unread": unread}),
+    }
+
+
+def preview_line(record: SessionRecord) -> str:
+    """Return who said what last in a session."""
+    preview = record.preview
+    return f"{preview.name or preview.role}: {preview.text}" if preview and preview.text else ""
+
+
 def message_json(message: Message) -> dict[str, Any]:
     """Return a message, its parts as a client would write them."""
     return {

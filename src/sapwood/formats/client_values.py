@@ -18,12 +18,13 @@ def values_of(given: Any, one: str, many: str) -> Iterator[tuple[Json, str]]:
     if isinstance(given, Sequence) and not isinstance(given, (str, bytes, bytearray)):
         for index, value in enumerate(given):
             path = f"{many}[{index}]"
-            yield _value(value, path), path
+            yield value_of(value, path), path
     else:
-        yield _value(given, one), one
+        yield value_of(given, one), one
 
 
-def _value(given: Any, path: str) -> Json:
+def value_of(given: Any, path: str) -> Json:
+    """Return a copy of an object that a client hands in, as plain JSON."""
     if type(given) is dict:
         try:
             copied: Json = copy_json(given, path)
@@ -31,20 +32,20 @@ def _value(given: Any, path: str) -> Json:
         except UsageError:
             pass  # there may be objects of an SDK in it
     try:
-        value = _plain(given)
+        value = plain(given)
     except RecursionError:
         raise UsageError(f"{path} is nested too deeply", path=path) from None
     return mapping(copy_json(value, path), path)  # refuses, with the place, what cannot be stored
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Make plain JSON of mappings, sequences and the models of the vendors' SDKs."""
     if isinstance(value, (str, int, float)) or value is None:
         return value
     if isinstance(value, Mapping):
-        return {key: _plain(child) for key, child in value.items()}
+        return {key: plain(child) for key, child in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(child) for child in value]
+        return [plain(child) for child in value]
     dump = getattr(value, "model_dump", None)
     # What the vendor did not send is not made up.
     return dump(mode="json", by_alias=True, exclude_unset=True) if callable(dump) else value

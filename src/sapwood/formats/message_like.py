@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from ..errors import UsageError
 from ..model import Message, ModelMessage, NewMessage, Part, Summary, ToolCallPart, ToolResultPart
+from ..rules.wording import a_kind
 
 PartIndex = tuple[int, int]
 
@@ -83,7 +84,7 @@ def _not_messages(value: object, path: str) -> UsageError:
     if isinstance(value, Summary):
         advice = "a summary, and no message: give prepare().messages, which has it as one"
     else:
-        advice = f"a {type(value).__name__}: give messages, such as prepare().messages"
+        advice = f"{a_kind(value)}: give messages, such as prepare().messages"
     return UsageError(f"{path} is {advice}", path=path)
 
 

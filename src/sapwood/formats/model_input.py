@@ -6,6 +6,7 @@ from itertools import takewhile
 
 from ..errors import UsageError
 from ..model import ModelInput, ModelMessage, ToolDefinition
+from ..rules.wording import a_kind
 from .anthropic import to_anthropic
 from .message_like import has_tools
 from .openai_chat import to_openai_chat
@@ -60,9 +61,7 @@ def input_to_anthropic(input: ModelInput, *, reasoning: Reasoning = "text") -> J
 
 def _check(input: object) -> None:
     if not isinstance(input, ModelInput):
-        raise UsageError(
-            f"input is a {type(input).__name__}: give what prepare() gave", path="input"
-        )
+        raise UsageError(f"input is {a_kind(input)}: give what prepare() gave", path="input")
 
 
 def _is_system(message: ModelMessage) -> bool:

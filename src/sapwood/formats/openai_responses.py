@@ -39,7 +39,7 @@ from .unmapped_fields import (
 )
 from .vendor_limits import fit_items
 
-_BETWEEN = "\n\n"
+BETWEEN = "\n\n"
 _INPUTS = ("action", "operation", "actions", "arguments")
 # Their id is that of something else.
 _REFERRING = ("item_reference", "local_shell_call_output")
@@ -104,6 +104,12 @@ def _write(
     message: MessageLike, calls: dict[str, str | None], reasoning: Reasoning
 ) -> Iterator[Json]:
     rest = rest_of(message.metadata, NAME)
+    if isinstance(rest.get("items"), list):
+        if sum(count for count, _ in rest["items"]) == len(message.parts):
+            for piece in _pieces(message, rest["items"]):
+                yield from _write(piece, calls, reasoning)
+            return
+        rest = {}
     if "item" in rest and [type(part) for part in message.parts] == [OtherPart]:
         yield message.parts[0].to_json()
         return
@@ -123,6 +129,26 @@ def _write(
     if told or (rest and not message.parts):
         whole = rest if len(told) == len(message.parts) else {}
         yield from _messages(message.role, told, whole, reasoning)
+
+
+def as_one(messages: Iterable[NewMessage]) -> NewMessage:
+    """Make one message of the assistant of several, which is written as these would be."""
+    parts: list[Part] = []
+    items: list[tuple[int, Json]] = []
+    for message in messages:
+        parts += message.parts
+        items.append((len(message.parts), rest_of(message.metadata, NAME)))
+    metadata = {NAME: {"items": [list(it) for it in items]}} if any(it[1] for it in items) else {}
+    return NewMessage(role="assistant", parts=parts, metadata=metadata)
+
+
+def _pieces(message: MessageLike, items: list[tuple[int, Json]]) -> Iterator[NewMessage]:
+    """Yield the messages that one was made of."""
+    start = 0
+    for count, rest in items:
+        parts = message.parts[start : start + count]
+        yield NewMessage(role=message.role, parts=parts, metadata={NAME: rest} if rest else {})
+        start += count
 
 
 def _items(parts: list[Part], calls: dict[str, str | None]) -> Iterator[tuple[Part, Json | None]]:
@@ -195,7 +221,7 @@ def _read_reasoning(item: Json, path: str) -> ReasoningPart:
         secret = {"type": "reasoning", "cuts": {}, **besides(item, ("type", "summary"))}
         return with_rest(ReasoningPart(text=""), NAME, secret)
     summary, content = _texts(item.get("summary")), _texts(item.get("content"))
-    part = ReasoningPart(text=_BETWEEN.join(summary + content))
+    part = ReasoningPart(text=BETWEEN.join(summary + content))
     rest: Json = {"type": "reasoning"}
     if len(summary) != 1 or content:
         cuts = {"summary": summary, "content": content}
@@ -214,12 +240,12 @@ def _write_reasoning(part: ReasoningPart) -> Json:
     cuts = part_rest(part, NAME).get("cuts", {"summary": [len(part.text)]})
     summary, content = cuts.get("summary", []), cuts.get("content", [])
     lengths = [*summary, *content]
-    if sum(lengths) + len(_BETWEEN) * max(len(lengths) - 1, 0) != len(part.text):
+    if sum(lengths) + len(BETWEEN) * max(len(lengths) - 1, 0) != len(part.text):
         summary, lengths = [len(part.text)], [len(part.text)]
     texts, start = [], 0
     for length in lengths:
         texts.append(part.text[start : start + length])
-        start += length + len(_BETWEEN)
+        start += length + len(BETWEEN)
     return _reasoned(texts[: len(summary)], texts[len(summary) :])
 
 

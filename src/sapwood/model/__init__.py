@@ -50,6 +50,7 @@ from .part import (
     ToolResultPart,
     part_from_json,
 )
+from .recent import Preview, ReadMark, Recent
 from .record import (
     Change,
     ChangedOwners,
@@ -66,6 +67,7 @@ from .record import (
     Usage,
     UsageTotal,
 )
+from .rewriting import Rewritable, Rewritten
 from .search import Hit, Hits, Search
 from .session import (
     CHAT,
@@ -73,6 +75,8 @@ from .session import (
     EdgeKind,
     ForkPoint,
     NewSession,
+    OwnedSession,
+    OwnedSessionPage,
     SessionPage,
     SessionPatch,
     SessionQuery,
@@ -81,6 +85,7 @@ from .session import (
     SystemPatch,
     UpdatedSession,
 )
+from .turn import TurnRecord, TurnState
 
 __all__ = [
     "CHAT",
@@ -128,11 +133,18 @@ __all__ = [
     "OnKnown",
     "OtherPart",
     "Overlay",
+    "OwnedSession",
+    "OwnedSessionPage",
     "Part",
     "Position",
+    "Preview",
     "Problem",
     "Read",
+    "ReadMark",
     "ReasoningPart",
+    "Recent",
+    "Rewritable",
+    "Rewritten",
     "Root",
     "RowStatistic",
     "Search",
@@ -150,6 +162,8 @@ __all__ = [
     "ToolCallPart",
     "ToolDefinition",
     "ToolResultPart",
+    "TurnRecord",
+    "TurnState",
     "UpdateEvent",
     "UpdatedMessage",
     "UpdatedSession",

@@ -66,7 +66,8 @@ class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
     before; without it, it is the store's clock. `extra` is kept beside the message: it is not
     compared, searched, counted as tokens or shown to a model. An update without one keeps what is
     there. `digest`, of 1 to 32 bytes, is what a repeated append is compared by in place of the
-    store's own: for what wraps a store and seals what is said, each time in another way.
+    store's own: for what wraps a store and seals what is said, each time in another way. It speaks
+    for the data that is appended with the message, too.
     """
 
     role: str

@@ -40,7 +40,7 @@ class ModelInput(msgspec.Struct, frozen=True, kw_only=True):
     of messages that are not shown, or not whole, because of the budget; nothing stored was changed.
     `more` says that what comes before all of these was not even read, and is left out, too.
     `updates` tells what changed in the blocks since the prompt was frozen; it is also the last of
-    the messages.
+    the messages. It is empty when a message that is shown has kept it.
     """
 
     prompt: str

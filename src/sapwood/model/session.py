@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from .message import Position, Root, _Dated, datetime_of
+from .recent import Preview
 
 
 class EdgeKind(enum.Enum):
@@ -124,7 +125,8 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     whoever asks. A `closed` session refuses appends, edits, overlays and checkouts. `system` is
     what the layers above keep of it. `updated_us` is when its record or one of its messages was
     last written through it, by the store's clock, to the second at least. `data_at` is where the
-    version of the data stands that holds at the tip; None when there is none.
+    version of the data stands that holds at the tip; None when there is none. `preview` and
+    `unread` are in listings that ask for them, and None elsewhere.
     """
 
     id: str
@@ -150,6 +152,8 @@ class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     active_us: int
     updated_us: int
     data_at: Position | None = None
+    preview: Preview | None = None
+    unread: int | None = None
 
     @property
     def updated_at(self) -> datetime:
@@ -181,9 +185,10 @@ class SessionQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which sessions to list. All filters must match; `tags` all have to be there.
 
     Listed are those of the kind "chat", unless another is given; None is for all kinds. Newest
-    first. Activity is ordered by the second; within a second, by creation. `cursor` continues after
-    the page that gave it, under the same filters and order. `key` finds the sessions whose key in
-    `system` begins with these parts, all of them whole ones.
+    first, or with `reverse` oldest first. When a session was active, or written to, is ordered by
+    the second; within a second, by creation. `cursor` continues after the page that gave it, under
+    the same filters and order. `key` finds the sessions whose key in `system` begins with these
+    parts, all of them whole ones.
     """
 
     kind: str | None = CHAT
@@ -196,7 +201,8 @@ class SessionQuery(msgspec.Struct, frozen=True, kw_only=True):
     created_until: datetime | None = None
     active_from: datetime | None = None
     active_until: datetime | None = None
-    order: Literal["active", "created"] = "active"
+    order: Literal["active", "created", "updated"] = "active"
+    reverse: bool = False
     limit: int = 50
     cursor: str | None = None
 
@@ -205,4 +211,18 @@ class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page of sessions; `cursor` leads to the next one, None means that there is none."""
 
     sessions: list[SessionRecord]
+    cursor: str | None
+
+
+class OwnedSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session, and whose it is."""
+
+    owner: str
+    session: SessionRecord
+
+
+class OwnedSessionPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of several owners' sessions; `cursor` leads to the next one, None is for no more."""
+
+    sessions: list[OwnedSession]
     cursor: str | None

@@ -125,7 +125,9 @@ def _refuse_other_content(batch: Sequence[Packed], seen: Mapping[str, KnownMessa
                 f"message {message.id!r} is stored with other content: "
                 "use a new id, or update the message"
             )
-        if not is_same_data(seen[message.id].data, message.data):
+        # A digest that was given speaks for the data, too: that may be sealed in another way.
+        is_told = message.given_digest is not None
+        if not is_told and not is_same_data(seen[message.id].data, message.data):
             raise MessageConflictError(
                 f"message {message.id!r} is stored with other data: use a new id, or a mark"
             )

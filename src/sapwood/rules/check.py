@@ -31,9 +31,11 @@ from .codec import encode_json, refuse_json
 from .ids import check_key, check_name, check_time
 from .system import MOST_PARTS
 from .tokens import MAX_TOKENS
+from .wording import a_kind
 
 MAX_PAGE = 10_000
 MAX_HITS = 1_000
+ORDERS = ("active", "created", "updated")
 MAX_WHOLE = 2**62  # one more still fits the integers of every store
 MAX_COST_MICROS = 2**50
 name = check_name
@@ -78,7 +80,7 @@ def message_ids(ids: Sequence[str]) -> None:
 def listed(values: Any, what: str) -> None:
     """Check that several values are given, and not one."""
     if isinstance(values, str | bytes) or not isinstance(values, Sequence):
-        raise UsageError(f"{what} is a {type(values).__name__}: give a list", path=what)
+        raise UsageError(f"{what} is {a_kind(values)}: give a list", path=what)
 
 
 def _names(values: Sequence[str], what: str) -> None:
@@ -214,10 +216,23 @@ def session_query(query: SessionQuery) -> None:
     given(name, query.parent, "parent")
     given(text, query.title_prefix, "title_prefix")
     given(text, query.cursor, "cursor")
-    if query.order not in ("active", "created"):
-        raise UsageError(f"order must be 'active' or 'created', not {query.order!r}", path="order")
+    if query.order not in ORDERS:
+        raise UsageError(
+            f"order must be 'active', 'created' or 'updated', not {query.order!r}", path="order"
+        )
+    instance(query.reverse, bool, "reverse")
     for field in ("created_from", "created_until", "active_from", "active_until"):
         given(_aware, getattr(query, field), field)
+
+
+def owners_query(query: SessionQuery) -> None:
+    """Check what to list of all owners."""
+    session_query(query)
+    for field in ("tags", "key", "title_prefix", "parent"):
+        if getattr(query, field) not in (None, [], ()):
+            raise UsageError(f"{field} is of one owner's sessions: list those", path=field)
+    if query.order != "active":
+        raise UsageError("sessions of all owners are listed by activity only", path="order")
 
 
 def _aware(moment: datetime, what: str) -> None:

@@ -15,23 +15,24 @@ from msgspec.structs import replace
 from ..errors import MessageTooLargeError, StoreCorruptError, UsageError
 from ..model import FilePart, NewMessage, Part, TextPart, ToolResultPart
 from .ids import IdMaker, check_name, check_time
+from .inline_files import files_in, joined, json_in, with_files, without_files
 from .tokens import MAX_TOKENS, MESSAGE_OVERHEAD, estimate_parts, estimate_utf8
+from .wording import a_kind
 
 T = TypeVar("T")
 
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
-# How deep a decoder gets depends on the interpreter and on its caller's stack: what is stored
-# must be readable by all of them.
+# How deep a decoder gets depends on the interpreter and its caller: all must read what is stored.
 MAX_NESTING = 500
 MARK_ROLE = ""
 """What no message has for its role."""
 MARK_DIGEST = b"mark"
 MAX_DIGEST_BYTES = 32
-USUAL_ROLES = frozenset({"user", "assistant", "system", "developer", "tool"})
+USUAL_ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 class Body(msgspec.Struct, omit_defaults=True, gc=False):
-    """What of a message is stored as JSON."""
+    """What of a message is stored: as JSON, with the bytes of its files behind that."""
 
     parts: list[Part]
     metadata: dict[str, Any] = {}
@@ -184,8 +185,10 @@ def _listed(values: Iterable[Any], what: str) -> list[Any]:
 def encode_body(body: Body, max_bytes: int = MAX_MESSAGE_BYTES, is_plain: bool = False) -> bytes:
     """Encode a body, and make sure that it will be read back equal."""
     try:
-        data = _encode_body(body)
-        same = is_plain or _is_read_back(data, body)
+        files = files_in(body.parts)
+        said = replace(body, parts=without_files(body.parts, files)) if files else body
+        data = _encode_body(said)
+        same = is_plain or _is_read_back(data, said)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError) as error:
         refuse_body(body)
         found = _PLACE.search(str(error))
@@ -195,6 +198,7 @@ def encode_body(body: Body, max_bytes: int = MAX_MESSAGE_BYTES, is_plain: bool =
     if not same:
         refuse_body(body)
         raise UsageError("the message would not be read back as it is", path="message")
+    data = joined(data, files)
     if len(data) > max_bytes:
         raise MessageTooLargeError(
             f"the message has {len(data)} bytes and the limit is {max_bytes}: "
@@ -256,7 +260,9 @@ def keeping_extra(new: Packed, extra: dict[str, Any]) -> Packed:
 def decode_body(data: bytes, where: str) -> Body:
     """Decode a stored body; one that cannot be decoded is an error that says where."""
     try:
-        return _decode_body(data)
+        said = json_in(data)
+        body = _decode_body(said)
+        return body if said is data else replace(body, parts=with_files(body.parts, data))
     except _UNDECODABLE as error:
         raise StoreCorruptError(f"message {where} cannot be decoded: {error}") from error
 
@@ -335,7 +341,7 @@ def refuse_body(body: Body) -> None:
 def _refuse_part(part: Any, path: str) -> None:
     if not isinstance(part, Part):
         raise UsageError(
-            f"{path} is a {type(part).__name__}: parts are TextPart, ToolCallPart ...; "
+            f"{path} is {a_kind(part)}: parts are TextPart, ToolCallPart ...; "
             "part_from_json makes one of a JSON object",
             path=path,
         )
@@ -391,4 +397,4 @@ def _refuse_leaf(value: Any, path: str) -> None:
     except ValueError:
         raise UsageError(f"{path} has too many digits: use a string", path=path) from None
     if not same:
-        raise UsageError(f"{path} is a {type(value).__name__}, which is not JSON", path=path)
+        raise UsageError(f"{path} is {a_kind(value)}, which is not JSON", path=path)

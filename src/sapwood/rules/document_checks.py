@@ -9,6 +9,7 @@ from ..errors import MessageTooLargeError, UsageError
 from ..model import DocumentChange, DocumentDelete, DocumentPut, Fence
 from .check import count, given, instance, listed, name, version
 from .ids import check_key
+from .wording import a_kind
 
 PINS = "pins"
 """The document of a session that names the messages which stay shown under an overlay."""
@@ -29,6 +30,15 @@ def documents(owner: str, session: str | None, prefix: str) -> None:
         check_key(prefix, "prefix")
 
 
+def recent(owner: str, sessions: Sequence[str], key: str | None) -> None:
+    """Check whose paths' ends are meant, and which document of theirs."""
+    name(owner, "owner")
+    listed(sessions, "sessions")
+    for index, session in enumerate(sessions):
+        name(session, f"sessions[{index}]")
+    given(check_key, key, "document")
+
+
 def document_value(value: bytes, max_bytes: int) -> None:
     """Check a document's value."""
     instance(value, bytes, "value")
@@ -43,7 +53,7 @@ def document_changes(changes: Sequence[DocumentChange], max_bytes: int) -> None:
         what = f"documents[{index}]"
         if not isinstance(change, DocumentPut | DocumentDelete):
             raise UsageError(
-                f"{what} is a {type(change).__name__}: give a DocumentPut or a DocumentDelete",
+                f"{what} is {a_kind(change)}: give a DocumentPut or a DocumentDelete",
                 path=what,
             )
         check_key(change.key, f"{what}.key")

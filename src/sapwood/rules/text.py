@@ -17,6 +17,7 @@ from ..errors import StoreCorruptError
 from ..model import FilePart, OtherPart, Part, TextPart, ToolCallPart, ToolResultPart
 from .codec import decode_body
 from .fold import Folded, Offsets, fold, fold_with_map
+from .inline_files import json_in
 
 __all__ = [
     "Folded",
@@ -214,7 +215,7 @@ _decode_stored = msgspec.json.Decoder(_Body).decode
 def stored_text(body: bytes, where: str) -> str:
     """Return what `searchable` gives for the parts of a stored body."""
     try:
-        parts = _decode_stored(body).parts
+        parts = _decode_stored(json_in(body)).parts
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
         raise StoreCorruptError(f"message {where} cannot be decoded: {error}") from error
     if len(parts) == 1 and type(parts[0]) is _Text:

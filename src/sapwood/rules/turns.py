@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import UsageError
-from ..model import Message, ModelMessage, NewMessage, ToolResultPart
+from ..model import Message, ModelMessage, NewMessage, ToolCallPart, ToolResultPart
 from . import check
 
 AnyMessage = Message | NewMessage | ModelMessage
+NO_ANSWER = ("user", "tool", "system", "developer")
 
 
 def turn_starts(messages: Sequence[AnyMessage]) -> list[int]:
@@ -44,3 +45,12 @@ def is_said_by_user(message: AnyMessage) -> bool:
     if message.role != "user":
         return False
     return not message.parts or not all(isinstance(part, ToolResultPart) for part in message.parts)
+
+
+def answers_turn(message: Message | NewMessage) -> bool:
+    """Whether a turn may end with a message: the model says something, and calls nothing more."""
+    if message.role in NO_ANSWER or not message.parts:
+        return False
+    called = {part.call_id for part in message.parts if isinstance(part, ToolCallPart)}
+    done = {part.call_id for part in message.parts if isinstance(part, ToolResultPart)}
+    return called <= done

@@ -10,14 +10,34 @@ from ._sync.session import Session
 if TYPE_CHECKING:
     from ._async.manager import AsyncSessionManager
     from ._async.session import AsyncSession
+    from ._async.turn import AsyncTurn
+    from ._async.turn_answer import AsyncTurnAnswer
+    from ._sync.turn import Turn
+    from ._sync.turn_answer import TurnAnswer
 
-__all__ = ["AsyncSession", "AsyncSessionManager", "Session", "SessionManager"]
+__all__ = [
+    "AsyncSession",
+    "AsyncSessionManager",
+    "AsyncTurn",
+    "AsyncTurnAnswer",
+    "Session",
+    "SessionManager",
+    "Turn",
+    "TurnAnswer",
+]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that is there
     from ..lazy_names import lazy_names
 
-    # A program without a loop does not pay for it.
+    # A program without a loop, or without turns, does not pay for them.
     __getattr__ = lazy_names(
         __name__,
-        {"AsyncSession": "._async.session", "AsyncSessionManager": "._async.manager"},
+        {
+            "AsyncSession": "._async.session",
+            "AsyncSessionManager": "._async.manager",
+            "AsyncTurn": "._async.turn",
+            "AsyncTurnAnswer": "._async.turn_answer",
+            "Turn": "._sync.turn",
+            "TurnAnswer": "._sync.turn_answer",
+        },
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections.abc import Iterable
 
@@ -57,4 +58,10 @@ def _only_in(these: Iterable[Entry], those: Iterable[Entry]) -> list[Message]:
 
 
 def _size(messages: Iterable[Message]) -> int:
-    return sum(len(encode_body(Body(m.parts, m.metadata))) for m in messages)
+    return sum(stored_size(message) for message in messages)
+
+
+def stored_size(message: Message) -> int:
+    """Return the size of a message as it is stored, however large a new one may be."""
+    body = Body(message.parts, message.metadata, message.extra, message.name)
+    return len(encode_body(body, sys.maxsize, is_plain=True))

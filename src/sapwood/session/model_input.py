@@ -5,7 +5,7 @@ The messages are made from a history: valid for a model, and within a budget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,6 +24,7 @@ from ..model import (
 from ..rules import check
 from ..rules.prompt import PromptBlock, render
 from ..rules.tokens import TokenCounter, count_tokens, estimate_parts, estimate_text
+from ..rules.wording import a_kind
 
 if TYPE_CHECKING:
     from ..context import Block, LoadedKey
@@ -31,8 +32,26 @@ if TYPE_CHECKING:
 BYTES_FOR_A_TOKEN = 8
 """So much of the end of a history most likely fills a budget."""
 LEAST_BYTES = 64 * 1024
+SENT_HEADING = "<context>\nAdded by the application, and not said by the user:\n\n"
+SENT_END = "\n</context>"
 MORE = 4
 """How many times more is read when the end that was read is too short."""
+
+
+def _refuse_other_tool(tool: object, where: str) -> None:
+    """Refuse what is no definition of a tool, and say how one is made of it."""
+    if isinstance(tool, ToolDefinition):
+        return
+    made = "ToolDefinition(name=..., description=..., schema=...)"
+    if isinstance(tool, Mapping):
+        named = tool.get("function", tool)
+        name = named.get("name") if isinstance(named, Mapping) else None
+        made = made.replace("...", repr(name), 1) if isinstance(name, str) else made
+        made += ", whose schema is the JSON Schema of its arguments"
+    elif callable(tool):
+        name = getattr(tool, "__name__", "...")
+        made = made.replace("...", repr(name), 1) + ", and call the function yourself"
+    raise UsageError(f"{where} is {a_kind(tool)}: give {made}", path=where)
 
 
 class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,11 +70,11 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
     def with_tools(self, tools: Sequence[ToolDefinition]) -> ShownContext:
         """Add the caller's own tools after those of the blocks."""
         if not isinstance(tools, Sequence):
-            raise UsageError(f"tools is a {type(tools).__name__}: give a list", path="tools")
+            raise UsageError(f"tools is {a_kind(tools)}: give a list", path="tools")
         taken = {tool.name for tool in self.tools}
         for index, tool in enumerate(tools):
             where = f"tools[{index}]"
-            check.instance(tool, ToolDefinition, where)
+            _refuse_other_tool(tool, where)
             check.name(tool.name, f"{where}.name")
             check.instance(tool.schema, dict, f"{where}.schema")
             if tool.name in taken:
@@ -115,9 +134,14 @@ def input_of(
     """Make it of a history, with what the blocks have to say at its end."""
     from ..compaction import fit_messages, model_messages, repair_messages
 
-    before = model_messages(history.entries)
+    stored = _stored_messages(history.entries)
+    sent = {it.id: it.extra["sent"] for it in stored if isinstance(it.extra.get("sent"), str)}
+    if any(shown.updates in text for text in sent.values()):
+        shown = msgspec.structs.replace(shown, updates="")
+    before = [_with_sent(it, sent.get(it.id or "")) for it in model_messages(history.entries)]
     messages = repair_messages(shown.elided(before))
-    cost = _counter_of(history.entries, before, counter)
+    counted = {it.id: it.tokens for it in stored if it.id not in sent}
+    cost = _counter_of(counted, before, counter)
     said = (
         [ModelMessage(role="user", parts=[TextPart(text=shown.updates)])] if shown.updates else []
     )
@@ -144,15 +168,26 @@ def input_of(
     )
 
 
-def _counter_of(
-    entries: Sequence[Entry], shown: Sequence[ModelMessage], counter: TokenCounter | None
-) -> Callable[[ModelMessage], int]:
-    """Return what counts messages: by what is stored with them, or anew when they were changed."""
-    stored = {
-        message.id: message.tokens
+def _stored_messages(entries: Sequence[Entry]) -> list[Message]:
+    return [
+        message
         for entry in entries
         for message in ([entry] if isinstance(entry, Message) else entry.pinned)
-    }
+    ]
+
+
+def _with_sent(message: ModelMessage, sent: str | None) -> ModelMessage:
+    """Put what was sent along with a user's message before what the user said."""
+    if sent is None:
+        return message
+    part = TextPart(text=SENT_HEADING + sent + SENT_END)
+    return msgspec.structs.replace(message, parts=[part, *message.parts])
+
+
+def _counter_of(
+    stored: dict[str, int], shown: Sequence[ModelMessage], counter: TokenCounter | None
+) -> Callable[[ModelMessage], int]:
+    """Return what counts messages: by what is stored with them, or anew when they were changed."""
     # By the object: a copy that was shortened costs less than what is stored. The pair keeps the
     # object, so that no other one gets its address.
     known = {id(it): (stored[it.id], it) for it in shown if it.id in stored}

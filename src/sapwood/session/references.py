@@ -8,6 +8,7 @@ from typing import overload
 from ..errors import UsageError
 from ..model import Message, Overlay, Root, Summary
 from ..rules import check
+from ..rules.wording import a_kind
 
 MessageRef = Message | str
 PlaceRef = Message | str | Root
@@ -41,7 +42,7 @@ def ids_of(messages: MessageRef | Sequence[MessageRef]) -> list[str]:
         return [id_of(messages)]
     if not isinstance(messages, Sequence):
         raise UsageError(
-            f"messages is a {type(messages).__name__}: give a message, its id, or a list of these",
+            f"messages is {a_kind(messages)}: give a message, its id, or a list of these",
             path="messages",
         )
     ids = [id_of(message) for message in messages]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict
 
@@ -12,6 +12,8 @@ from ..errors import UsageError
 from ..model import Edge, EdgeKind, Event, SystemFields, SystemPatch
 from ..rules import check
 from ..rules.tokens import TokenCounter, estimate_text
+from ..rules.wording import a_kind
+from .content import Sanitizer
 
 # Blocks and compaction are loaded by the sessions that have them: others do not pay for it.
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
     compact_after: int | None = None
     on_compaction_error: ErrorHandler | None = None
     listeners: tuple[Listener, ...] = ()
+    sanitizers: tuple[Sanitizer, ...] = ()
+    roles: frozenset[str] = frozenset()
+    """Those that messages may have beside the usual ones."""
     capitals: frozenset[str] = frozenset()
     """The blocks' labels as the prompt shows them, so that one more costs no look at all others."""
 
@@ -60,18 +65,29 @@ class SettingFields(TypedDict, total=False):
     compact_after: int | None
     on_compaction_error: ErrorHandler | None
     listeners: tuple[Listener, ...] | list[Listener]
+    sanitizers: tuple[Sanitizer, ...] | list[Sanitizer]
+    roles: Collection[str]
 
 
 def settings_of(fields: SettingFields, beside: Sequence[str] = ()) -> SessionSettings:
     """Check keywords and make settings of them; `beside` names those that the call itself has."""
     changes: dict[str, Any] = {**fields}
     refuse_unknown(changes, SettingFields, beside)
-    for name in ("context", "listeners"):
+    for name in ("context", "listeners", "sanitizers"):
         value = changes.get(name, ())
         if not isinstance(value, (list, tuple)):
             raise UsageError(f"{name} must be a list, not {type(value).__name__}", path=name)
         changes[name] = tuple(value)
+    changes["roles"] = _roles(changes.get("roles", ()))
     return checked(SessionSettings(**changes))
+
+
+def _roles(given: Any) -> frozenset[str]:
+    if isinstance(given, str) or not isinstance(given, Collection):
+        raise UsageError(f"roles must be a set of names, not {a_kind(given)}", path="roles")
+    for role in given:
+        check.name(role, "roles")
+    return frozenset(given)
 
 
 def checked(settings: SessionSettings, before: SessionSettings | None = None) -> SessionSettings:
@@ -89,6 +105,8 @@ def checked(settings: SessionSettings, before: SessionSettings | None = None) ->
     refuse_uncallable(settings.on_compaction_error, "on_compaction_error")
     for index, listener in enumerate(settings.listeners):
         refuse_uncallable(listener, f"listeners[{index}]")
+    for index, sanitizer in enumerate(settings.sanitizers):
+        refuse_uncallable(sanitizer, f"sanitizers[{index}]")
     return settings
 
 
@@ -180,7 +198,8 @@ class SessionFilters(TypedDict, total=False):
     created_until: datetime | None
     active_from: datetime | None
     active_until: datetime | None
-    order: Literal["active", "created"]
+    order: Literal["active", "created", "updated"]
+    reverse: bool
     limit: int
     cursor: str | None
 
@@ -274,3 +293,7 @@ class Configurable:
     def on_event(self, listener: Listener) -> Self:
         """Add a listener, which is told of every change."""
         return self._set(listeners=(*self._setup.settings.listeners, listener))
+
+    def with_sanitizer(self, sanitizer: Sanitizer) -> Self:
+        """Show it each message before it is stored: it gives back what is stored, or raises."""
+        return self._set(sanitizers=(*self._setup.settings.sanitizers, sanitizer))

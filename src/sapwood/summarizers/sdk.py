@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ..errors import MissingDependencyError, UsageError
+from ..rules.wording import a_kind
 
 
 class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +44,7 @@ def client_of(given: Any, kind: Any, settings: ClientSettings) -> Any:
             raise UsageError(f"the client has its own {name}: give one or the other", path=name)
     if not hasattr(given, "with_options") or _is_async(given) != _is_async(kind):
         raise UsageError(
-            f"client is a {type(given).__name__}: give a {kind.__name__} of the SDK", path="client"
+            f"client is {a_kind(given)}: give a {kind.__name__} of the SDK", path="client"
         )
     return given.with_options(**limits)
 

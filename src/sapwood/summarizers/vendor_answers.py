@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ..compaction.function import SummaryAnswer
-from ..errors import CompactionError, UsageError
-from ..model import Usage
-from ..rules.ids import check_name
+from ..errors import CompactionError
+from ..formats import usage_of_completion, usage_of_message
+from ..formats.usage import pick
 
 MOST_QUOTED = 200
 
@@ -54,16 +54,7 @@ def summary_of_message(message: Any, model: str) -> SummaryAnswer:
         said = pick(message, "stop_details", "explanation") or text
         raise CompactionError(f"{model!r} refused to write a summary: {quoted(said)}")
     _refuse_unfinished(text, model, message, "stop_reason", _MESSAGE_CUT_OFF)
-    # The protocol counts what was read from and written to the cache apart; input is all of it.
-    usage = _usage_of(
-        message,
-        model,
-        input=("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
-        output="output_tokens",
-        cached=("cache_read_input_tokens",),
-        reasoning=("output_tokens_details", "thinking_tokens"),
-    )
-    return SummaryAnswer(text=text, usage=usage)
+    return SummaryAnswer(text=text, usage=usage_of_message(message, model))
 
 
 def _refuse_unfinished(
@@ -80,76 +71,12 @@ def _refuse_unfinished(
         )
 
 
-def usage_of_completion(completion: Any, model: str) -> Usage | None:
-    """Return what a completion, or the last piece of a streamed one, says that the call cost."""
-    return _usage_of(
-        completion,
-        model,
-        input=("prompt_tokens",),
-        output="completion_tokens",
-        cached=("prompt_tokens_details", "cached_tokens"),
-        reasoning=("completion_tokens_details", "reasoning_tokens"),
-    )
-
-
-def _usage_of(
-    answer: Any,
-    model: str,
-    *,
-    input: Sequence[str],
-    output: str,
-    cached: Sequence[str],
-    reasoning: Sequence[str],
-) -> Usage | None:
-    """Return what an answer says that the call cost; input is the sum of several fields."""
-    usage, id = pick(answer, "usage"), id_at(answer, "id")
-    if usage is None or id is None:
-        return None
-    return Usage(
-        id=id,
-        model=id_at(answer, "model") or model,
-        input_tokens=sum(count_at(usage, name) for name in input),
-        output_tokens=count_at(usage, output),
-        cached_tokens=count_at(usage, *cached),
-        reasoning_tokens=count_at(usage, *reasoning),
-    )
-
-
-def pick(value: Any, *path: str | int) -> Any:
-    """Follow names and indexes into a value; None where it does not go on."""
-    for step in path:
-        if isinstance(step, int):
-            value = value[step] if isinstance(value, list) and len(value) > step else None
-        elif isinstance(value, Mapping):
-            value = value.get(step)
-        else:
-            value = getattr(value, step, None)
-    return value
-
-
 def text_at(value: Any, *path: str | int) -> str:
     """Return the text that is there; a list of text parts is joined, anything else is empty."""
     found = pick(value, *path)
     if isinstance(found, list):
         found = "".join(text_at(it, "text") for it in found if pick(it, "type") == "text")
     return found if isinstance(found, str) else ""
-
-
-def count_at(value: Any, *path: str | int) -> int:
-    """Return the count that is there, or 0."""
-    found = pick(value, *path)
-    is_count = isinstance(found, int) and not isinstance(found, bool) and found >= 0
-    return found if is_count else 0
-
-
-def id_at(value: Any, *path: str | int) -> str | None:
-    """Return the id that is there, if it is one that a store takes."""
-    found = pick(value, *path)
-    try:
-        check_name(found, "id")
-    except UsageError:
-        return None
-    return str(found)
 
 
 def quoted(value: Any) -> str:

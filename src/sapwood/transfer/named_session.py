@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..errors import NotFoundError
 from ..model import DataVersion, Document, Gap, Message, Position, Read, SessionRecord
+from ..rules.recent import elsewhere
 from ..store import Capability, Store
 from .lines import MessageLine
 
@@ -138,8 +139,13 @@ class NamedSession(NamedTuple):
 
 
 def lasting_documents(store: Store, owner: str, session: str | None = None) -> list[Document]:
-    """Read the documents; those that expire are leases, which belong to their holder."""
-    return [it for it in store.list_documents(owner, session=session) if it.expires_us is None]
+    """Read the documents; those that expire are leases, which belong to their holder.
+
+    What users have read is given as it is in any store.
+    """
+    found = store.list_documents(owner, session=session)
+    lasting = [it for it in found if it.expires_us is None]
+    return lasting if session is None else [elsewhere(it) for it in lasting]
 
 
 def _id_of(message: Message | None) -> str | None:

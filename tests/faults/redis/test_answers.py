@@ -140,3 +140,36 @@ def test_an_append_whose_answer_was_lost_is_told_the_versions_of_its_documents(
         assert (record.title, record.attributes, record.version) == ("t", {"a": 1}, 3)
         assert ids_in(store) == ["m0", "m1"]
     tried("Redis", "duplicate delivery after a lost answer", proxy.swallowed)
+
+
+def test_data_whose_answer_was_lost_is_written_once(
+    proxy: Proxy, proxied: str, prefix: str
+) -> None:
+    with open_store(proxied, prefix) as store:
+        make_session(store)
+        client: Any = store._runner.here()._client
+        run_script = client.run_script
+
+        def lose(name: str, *args: Any) -> Any:
+            if name in ("append", "apply", "apply_freeing"):
+                proxy.swallow_next_answer()
+            return run_script(name, *args)
+
+        store.append(ADA, "s", [], data={"n": 0})
+        client.run_script = lose
+        for n, batch in enumerate(([], [say(None)], []), 1):
+            done = store.append(ADA, "s", batch, data={"n": n, "x": 1})
+            assert (done.written, done.known, len(done.messages)) == (1, [], len(batch))
+            assert done.data_at is not None
+            assert [it.value["n"] for it in store.list_data(ADA, "s", done.data_at)] == [
+                *range(n, -1, -1)
+            ]
+        assert store.erase_data(ADA, "s", "x") == 3
+        kept = store.clear_session(ADA, "s", keep_data=True)
+        assert kept.data_at is not None
+        found = store.list_data(ADA, "s", kept.data_at)
+        assert [(it.value, it.previous) for it in found] == [({"n": 3}, None)]
+        assert proxy.swallowed >= 5
+        client.run_script = run_script
+        assert store.admin.check() == []
+    tried("Redis", "duplicate delivery after a lost answer", proxy.swallowed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood import ROOT, AsyncSession, AsyncSessionManager
+from sapwood import ROOT, AsyncSession, AsyncSessionManager, FilePart, NewMessage, TextPart
 from sapwood.errors import NotFoundError
 
 
@@ -67,6 +67,18 @@ async def test_row_statistics_tell_the_size_of_each_message(chat: AsyncSession) 
     assert sum(row.bytes for row in rows) == (await chat.history(overlays=False)).bytes
     assert [row.tokens for row in rows] == sorted(row.tokens for row in rows)
     assert [row.id for row in await chat.row_statistics("m2")] == ["m1", "m2"]
+
+
+async def test_the_size_of_a_message_is_what_is_stored_of_it(chat: AsyncSession) -> None:
+    image = FilePart(media_type="image/png", data=b"\xff" * 9_000)
+    for parts in ([image], [image, TextPart(text="look")], [TextPart(text="look")]):
+        more = NewMessage(
+            role="user", parts=[*parts], metadata={"m": 1}, extra={"e": 2}, name="Ann"
+        )
+        await chat.append(more)
+    rows = await chat.row_statistics()
+    assert sum(row.bytes for row in rows) == (await chat.history()).bytes
+    assert [9_000 < row.bytes < 9_200 for row in rows[-3:]] == [True, True, False]
 
 
 async def test_a_session_searches_what_it_sees(

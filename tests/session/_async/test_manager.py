@@ -54,6 +54,32 @@ async def test_rule_13_another_owner_sees_nothing(sessions: AsyncSessionManager)
     assert (await (await other.session("chat")).history()).entries == []
 
 
+async def test_a_manager_for_another_owner_stands_on_the_same_store(
+    sessions: AsyncSessionManager,
+) -> None:
+    sessions.with_sanitizer(lambda message: message)
+    bob = sessions.for_owner("bob")
+    async with bob:
+        chat = await bob.session("chat")
+        assert (chat.owner, bob.owner, sessions.owner) == ("bob", "bob", "ada")
+    bob.on_event(print)
+    assert sessions._setup.settings.listeners == ()
+    # It closed nothing, and is bob's.
+    await (await bob.get("chat")).append("user", "hello")
+    assert await sessions.find("chat") is None
+    with pytest.raises(UsageError):
+        sessions.for_owner("")
+
+
+async def test_a_store_is_opened_by_itself(url: str) -> None:
+    async with sapwood.open_store_async(url) as store:
+        sessions = AsyncSessionManager(store, owner="bob")
+        await sessions.create("chat")
+        assert await store.admin.list_owners() == ["bob"]
+        with pytest.raises(UsageError, match="needs the session's id"):
+            await sessions.create()
+
+
 async def test_a_closed_manager_says_so(url: str) -> None:
     async with sapwood.open_async(url) as sessions:
         chat = await sessions.session("chat")

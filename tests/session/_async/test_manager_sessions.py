@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood import AsyncSessionManager
+from sapwood.context import BlockConfig
 from sapwood.errors import NotFoundError, UsageError
 from sapwood.model import ROOT, Edge, EdgeKind, Usage
 
@@ -46,6 +47,21 @@ async def test_a_lazy_session_is_created_by_its_first_write(sessions: AsyncSessi
     chat = await sessions.session("chat", lazy=True, title="Trip")
     await chat.append("user", "hello")
     assert (await chat.record()).title == "Trip"
+
+
+async def test_a_lazy_session_is_not_read_and_has_the_settings_of_its_manager(
+    sessions: AsyncSessionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = sessions.store
+    blocks = [BlockConfig("soul", default="You are helpful.")]
+    manager = AsyncSessionManager(store, owner="ada", new_id=lambda: "id", context=blocks)
+    with monkeypatch.context() as unread:
+        for name in ("find_session", "read", "find_messages", "list_documents"):
+            unread.setattr(type(store), name, None)
+        chat = await manager.session("chat", lazy=True)
+        await chat.append("user", "hello")
+    assert "You are helpful." in (await chat.prepare()).prompt
+    assert await chat.path_length() == 1
 
 
 async def test_a_lazy_session_that_is_there_is_used_and_does_not_come_back(

@@ -31,15 +31,16 @@ async def test_text_becomes_a_text_part(chat: AsyncSession) -> None:
 
 async def test_content_may_mix_text_parts_and_json(chat: AsyncSession) -> None:
     call = {"type": "tool_call", "call_id": "1", "name": "look", "input": {"n": 10**40}, "x": 1}
-    other = {"type": "citation", "of": [1, None]}
+    other = OtherPart(value={"type": "citation", "of": [1, None]})
     message = await chat.append("assistant", ["on it", TextPart(text="now"), call, other])
-    assert [part.to_json() for part in message.parts[2:]] == [call, other]
+    assert [part.to_json() for part in message.parts[2:]] == [call, other.value]
     assert isinstance(message.parts[2], ToolCallPart)
-    assert message.parts[3] == OtherPart(value=other)
+    assert message.parts[3] == other
 
 
 async def test_a_single_part_or_json_object_is_content(chat: AsyncSession) -> None:
     result = {"type": "tool_result", "call_id": "1", "output": "42"}
+    await chat.append("assistant", ToolCallPart(call_id="1", name="add", input={}))
     assert (await chat.append("tool", result)).parts == [ToolResultPart(call_id="1", output="42")]
     assert (await chat.append("user", TextPart(text="a"))).text == "a"
 
@@ -204,16 +205,13 @@ async def test_what_is_no_content_is_refused(chat: AsyncSession, content: object
     assert await chat.tip() is ROOT
 
 
-async def test_a_message_in_place_of_the_role_is_named(chat: AsyncSession) -> None:
-    said = {"role": "user", "content": "x"}
-    with pytest.raises(UsageError, match=r"a dict.*append\(role, content\).*from_openai_chat"):
-        await chat.append(said)  # type: ignore[arg-type]
+async def test_a_stored_message_in_place_of_the_role_is_refused(chat: AsyncSession) -> None:
     stored = await chat.append("user", "x")
-    with pytest.raises(UsageError, match=r"a Message.*append\(role, content\)") as caught:
+    with pytest.raises(UsageError, match=r"a Message: give a NewMessage") as caught:
         await chat.append(stored)  # type: ignore[arg-type]
-    assert caught.value.path == "role"
-    with pytest.raises(UsageError, match="a dict"):
-        await chat.upsert(said, "y", id="m1")  # type: ignore[arg-type]
+    assert caught.value.path == "message"
+    with pytest.raises(UsageError, match="belong into it"):
+        await chat.upsert({"role": "user", "content": "x"}, "y", id="m1")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood import ROOT, Session, SessionManager
+from sapwood import ROOT, FilePart, NewMessage, Session, SessionManager, TextPart
 from sapwood.errors import NotFoundError
 
 
@@ -69,6 +69,18 @@ def test_row_statistics_tell_the_size_of_each_message(chat: Session) -> None:
     assert sum(row.bytes for row in rows) == (chat.history(overlays=False)).bytes
     assert [row.tokens for row in rows] == sorted(row.tokens for row in rows)
     assert [row.id for row in chat.row_statistics("m2")] == ["m1", "m2"]
+
+
+def test_the_size_of_a_message_is_what_is_stored_of_it(chat: Session) -> None:
+    image = FilePart(media_type="image/png", data=b"\xff" * 9_000)
+    for parts in ([image], [image, TextPart(text="look")], [TextPart(text="look")]):
+        more = NewMessage(
+            role="user", parts=[*parts], metadata={"m": 1}, extra={"e": 2}, name="Ann"
+        )
+        chat.append(more)
+    rows = chat.row_statistics()
+    assert sum(row.bytes for row in rows) == (chat.history()).bytes
+    assert [9_000 < row.bytes < 9_200 for row in rows[-3:]] == [True, True, False]
 
 
 def test_a_session_searches_what_it_sees(chat: Session, sessions: SessionManager) -> None:

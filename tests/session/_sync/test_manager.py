@@ -56,6 +56,32 @@ def test_rule_13_another_owner_sees_nothing(sessions: SessionManager) -> None:
     assert ((other.session("chat")).history()).entries == []
 
 
+def test_a_manager_for_another_owner_stands_on_the_same_store(
+    sessions: SessionManager,
+) -> None:
+    sessions.with_sanitizer(lambda message: message)
+    bob = sessions.for_owner("bob")
+    with bob:
+        chat = bob.session("chat")
+        assert (chat.owner, bob.owner, sessions.owner) == ("bob", "bob", "ada")
+    bob.on_event(print)
+    assert sessions._setup.settings.listeners == ()
+    # It closed nothing, and is bob's.
+    (bob.get("chat")).append("user", "hello")
+    assert sessions.find("chat") is None
+    with pytest.raises(UsageError):
+        sessions.for_owner("")
+
+
+def test_a_store_is_opened_by_itself(url: str) -> None:
+    with sapwood.open_store(url) as store:
+        sessions = SessionManager(store, owner="bob")
+        sessions.create("chat")
+        assert store.admin.list_owners() == ["bob"]
+        with pytest.raises(UsageError, match="needs the session's id"):
+            sessions.create()
+
+
 def test_a_closed_manager_says_so(url: str) -> None:
     with sapwood.open(url) as sessions:
         chat = sessions.session("chat")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood import SessionManager
+from sapwood.context import BlockConfig
 from sapwood.errors import NotFoundError, UsageError
 from sapwood.model import ROOT, Edge, EdgeKind, Usage
 
@@ -48,6 +49,21 @@ def test_a_lazy_session_is_created_by_its_first_write(sessions: SessionManager) 
     chat = sessions.session("chat", lazy=True, title="Trip")
     chat.append("user", "hello")
     assert (chat.record()).title == "Trip"
+
+
+def test_a_lazy_session_is_not_read_and_has_the_settings_of_its_manager(
+    sessions: SessionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = sessions.store
+    blocks = [BlockConfig("soul", default="You are helpful.")]
+    manager = SessionManager(store, owner="ada", new_id=lambda: "id", context=blocks)
+    with monkeypatch.context() as unread:
+        for name in ("find_session", "read", "find_messages", "list_documents"):
+            unread.setattr(type(store), name, None)
+        chat = manager.session("chat", lazy=True)
+        chat.append("user", "hello")
+    assert "You are helpful." in (chat.prepare()).prompt
+    assert chat.path_length() == 1
 
 
 def test_a_lazy_session_that_is_there_is_used_and_does_not_come_back(

@@ -33,15 +33,16 @@ def test_text_becomes_a_text_part(chat: Session) -> None:
 
 def test_content_may_mix_text_parts_and_json(chat: Session) -> None:
     call = {"type": "tool_call", "call_id": "1", "name": "look", "input": {"n": 10**40}, "x": 1}
-    other = {"type": "citation", "of": [1, None]}
+    other = OtherPart(value={"type": "citation", "of": [1, None]})
     message = chat.append("assistant", ["on it", TextPart(text="now"), call, other])
-    assert [part.to_json() for part in message.parts[2:]] == [call, other]
+    assert [part.to_json() for part in message.parts[2:]] == [call, other.value]
     assert isinstance(message.parts[2], ToolCallPart)
-    assert message.parts[3] == OtherPart(value=other)
+    assert message.parts[3] == other
 
 
 def test_a_single_part_or_json_object_is_content(chat: Session) -> None:
     result = {"type": "tool_result", "call_id": "1", "output": "42"}
+    chat.append("assistant", ToolCallPart(call_id="1", name="add", input={}))
     assert (chat.append("tool", result)).parts == [ToolResultPart(call_id="1", output="42")]
     assert (chat.append("user", TextPart(text="a"))).text == "a"
 
@@ -204,16 +205,13 @@ def test_what_is_no_content_is_refused(chat: Session, content: object) -> None:
     assert chat.tip() is ROOT
 
 
-def test_a_message_in_place_of_the_role_is_named(chat: Session) -> None:
-    said = {"role": "user", "content": "x"}
-    with pytest.raises(UsageError, match=r"a dict.*append\(role, content\).*from_openai_chat"):
-        chat.append(said)  # type: ignore[arg-type]
+def test_a_stored_message_in_place_of_the_role_is_refused(chat: Session) -> None:
     stored = chat.append("user", "x")
-    with pytest.raises(UsageError, match=r"a Message.*append\(role, content\)") as caught:
+    with pytest.raises(UsageError, match=r"a Message: give a NewMessage") as caught:
         chat.append(stored)  # type: ignore[arg-type]
-    assert caught.value.path == "role"
-    with pytest.raises(UsageError, match="a dict"):
-        chat.upsert(said, "y", id="m1")  # type: ignore[arg-type]
+    assert caught.value.path == "message"
+    with pytest.raises(UsageError, match="belong into it"):
+        chat.upsert({"role": "user", "content": "x"}, "y", id="m1")
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,21 @@ class TestCosts:
         assert [int(it[3]) - int(it[2]) + 1 for it in ranges] == [51]
         assert len(store.read(ADA, "s", last).entries) == 50
 
+    def test_rule_04_the_ends_of_a_page_are_two_trips_and_a_range_of_each_list(
+        self, store: RedisStore, watch: Watch
+    ) -> None:
+        for n in range(10):
+            store.create_session(ADA, NewSession(id=f"s{n}"))
+            store.append(ADA, f"s{n}", [say(f"m{k}") for k in range(500)])
+        names = [f"s{n}" for n in range(10)]
+        store.find_recent(ADA, names)  # the first time, the server is given the script
+        with watch.trips(store._runner.here()._client) as trips:
+            calls = watch.calls(lambda: store.find_recent(ADA, names))
+        assert (trips, calls) == (["at once"] * 2, ["HMGET", *["EVALSHA"] * 10])
+        commands = watch.inside(lambda: store.find_recent(ADA, names), with_args=True)
+        ranges = [int(it[3]) - int(it[2]) + 1 for it in commands if it[0] == "LRANGE"]
+        assert sum(ranges) == 10 * 32
+
     def test_a_fork_copies_nothing(self, store: RedisStore, watch: Watch, prefix: str) -> None:
         store.create_session(ADA, NewSession(id="s"))
         store.append(ADA, "s", [say(f"m{n}") for n in range(300)])

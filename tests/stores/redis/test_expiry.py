@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,12 +12,18 @@ from servers import redis
 
 import sapwood
 from sapwood.errors import NotFoundError
-from sapwood.model import ChangeKind, NewSession, Read, SessionQuery
+from sapwood.model import ChangeKind, NewSession, Read, SessionPatch, SessionQuery
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
 from .acts import furnish
 from .anywhere import SERVERS, TWINS, Anywhere
+
+MEETINGS: dict[str, Callable[[Any], Any]] = {
+    "settle": lambda it: it.finish_deletions(),
+    "find": lambda it: it.find_session(ADA, "s"),
+    "create": lambda it: it.create_session(ADA, NewSession(id="s")),
+}
 
 
 @pytest.fixture(params=SERVERS)
@@ -121,6 +127,50 @@ class TestExpiry:
         store.finish_deletions()
         assert [key for key in place.own_keys() if b":b:" in key or b":s:" in key] == []
         assert [it.kind for it in store.changes(ADA).changes][-1] == ChangeKind.RETIRE
+
+    @pytest.mark.parametrize("kind", ["memory", "review"])
+    def test_only_chats_expire(self, store: Any, clock: ManualClock, kind: str) -> None:
+        # What a title says is not taken for the kind.
+        store.create_session(ADA, NewSession(id="s", title='{"kind":"memory"}'))
+        store.append(ADA, "s", [say("m1")], patch=SessionPatch(title='"kind":"memory"'))
+        store.create_session(ADA, NewSession(id="kept", kind=kind))
+        store.create_session(ADA, NewSession(id="unused", kind=kind))
+        store.create_session(ADA, fork_of("s", kind=kind))
+        store.create_session(ADA, fork_of("s", id="detached", kind=kind, detach=True))
+        for session in ("kept", "fork"):
+            store.append(ADA, session, [say("k1")], patch=SessionPatch(title="a title"))
+            store.append(ADA, session, [say("k2")])
+        clock.advance(10_000)
+        store.finish_deletions()
+        assert store.find_session(ADA, "s") is None
+        assert shown(store.read(ADA, "fork", Read())) == ["m1", "k1", "k2"]
+        asked = SessionQuery(kind=None, order="created")
+        listed = [it.id for it in store.list_sessions(ADA, asked).sessions]
+        assert listed == ["detached", "fork", "unused", "kept"]
+        assert store.admin.check() == []
+
+    @pytest.mark.parametrize("met", MEETINGS)
+    def test_every_reader_is_told_once_that_a_session_expired(
+        self, store: Any, place: Anywhere, clock: ManualClock, met: str
+    ) -> None:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1")])
+        cursors = ["", store.changes(ADA).cursor]
+        clock.advance(101)
+        with place.open(clock=clock, session_ttl_s=100) as other:
+            MEETINGS[met](store)
+            other.find_session(ADA, "s")
+            for it in (other, store):
+                it.finish_deletions()
+            for reader in (store, other):
+                for cursor in cursors:
+                    told = reader.changes(ADA, after=cursor).changes
+                    kinds = [it.kind for it in told]
+                    assert kinds.count(ChangeKind.RETIRE) == 1
+                    at = kinds.index(ChangeKind.RETIRE)
+                    assert (told[at].session, told[at].version) == ("s", 1)
+                    created_again = [ChangeKind.RECORD] if met == "create" else []
+                    assert kinds[at + 1 :] == created_again
 
 
 def test_a_url_says_for_how_long_sessions_are_kept(

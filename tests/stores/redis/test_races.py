@@ -12,6 +12,7 @@ from servers import redis
 
 from sapwood.errors import NotFoundError
 from sapwood.model import (
+    ChangeKind,
     NewSession,
     Read,
     Search,
@@ -84,6 +85,31 @@ class TestExpiry:
         assert done
         for store in (one, other):
             assert shown(store.read(ADA, "s", Read())) == ["m1", "m2", "new"]
+
+    def test_one_that_two_delete_at_once_is_told_once(
+        self, one: RedisStore, other: RedisStore
+    ) -> None:
+        done = before(one, "apply_freeing", other.finish_deletions)
+        one.finish_deletions()
+        assert done
+        kinds = [it.kind for it in one.changes(ADA).changes]
+        assert kinds.count(ChangeKind.RETIRE) == 1
+
+    @pytest.mark.parametrize("step", ["publish_changes", "release_name"])
+    def test_one_whose_deletion_is_killed_is_told_by_the_next(
+        self, one: RedisStore, other: RedisStore, step: str
+    ) -> None:
+        def die() -> None:
+            raise KeyboardInterrupt
+
+        one.changes(ADA)
+        before(one, step, die)
+        with pytest.raises(KeyboardInterrupt):
+            one.find_session(ADA, "s")
+        for _ in range(2):
+            other.finish_deletions()
+            kinds = [it.kind for it in other.changes(ADA).changes]
+            assert kinds.count(ChangeKind.RETIRE) == 1
 
 
 class TestOverlays:

@@ -107,7 +107,7 @@ def test_sessions_are_found_by_their_keys_again(
     assert store.admin.repair() == []
     found = store.list_sessions(ADA, SessionQuery(key=("agent",))).sessions
     assert [it.id for it in found] == ["t", "s"]
-    for id in ("s", "t"):
+    for id in ("s", "t", "plain"):
         store.delete_session(ADA, id)
     assert not raw.exists(*index.values())
 

@@ -276,3 +276,12 @@ async def test_appends_that_arrive_together_go_out_together(database: Database) 
             assert shown(await store.read(ADA, f"s{n}", Read())) == ["m0", "m1"]
         assert len((await store.read(ADA, "s0", Read())).messages_only) == 7
         assert await store.admin.check() == []
+
+
+def test_the_ends_of_a_page_are_found_by_one_statement(store: SqlAlchemyStore) -> None:
+    for n in range(20):
+        store.create_session(ADA, NewSession(id=f"s{n}"))
+        store.append(ADA, f"s{n}", [say(f"{n}.{k}") for k in range(40)])
+    names = [f"s{n}" for n in range(20)]
+    words = statements_of(store, lambda: store.find_recent(ADA, names, document="read/bob"))
+    assert [it for it in words if it not in ("COMMIT", "ROLLBACK")] == ["WITH"]

@@ -14,7 +14,7 @@ from sapwood.errors import (
     SchemaTooNewError,
     SessionClosedError,
 )
-from sapwood.model import DocumentPut, NewSession, Read, SessionPatch
+from sapwood.model import DocumentPut, NewSession, Read, SessionPatch, SessionQuery
 from sapwood.stores.sqlalchemy import SqlAlchemyStore
 from sapwood.stores.sqlalchemy.column_types import MYSQL
 from sapwood.stores.sqlalchemy.schema import LATER, LATER_TABLES, Migrator, steps_of
@@ -22,6 +22,13 @@ from sapwood.stores.sqlalchemy.tables import Tables
 from sapwood.testing.makers import ADA, fork_of, say, shown
 
 from .support import engine_of, furnish, names_in, new_id
+
+# Of the fourth step, and those in whose place they are.
+ADDED_INDEXES = {
+    "profile": ("by_key", "by_title"),
+    "session": ("by_active", "by_updated", "by_created", "by_state", "of_all"),
+}
+EARLIER_INDEXES = {"by_activity": "owner, active_s, number", "by_age": "owner, number"}
 
 
 def go_back_to_the_second(engine: Engine, prefix: str) -> None:
@@ -43,8 +50,13 @@ def take_back(engine: Engine, prefix: str, version: int) -> None:
     """Take away what a step added, with the index that is on it."""
     with engine.begin() as conn:
         if version == 4:
-            on = f" ON {prefix}profile" if engine.dialect.name in MYSQL else ""
-            conn.execute(text(f"DROP INDEX {prefix}profile_by_key{on}"))
+            for table, indexes in ADDED_INDEXES.items():
+                on = f" ON {prefix}{table}" if engine.dialect.name in MYSQL else ""
+                for index in indexes:
+                    conn.execute(text(f"DROP INDEX {prefix}{table}_{index}{on}"))
+            for index, columns in EARLIER_INDEXES.items():
+                name = f"{prefix}session_{index}"
+                conn.execute(text(f"CREATE INDEX {name} ON {prefix}session ({columns})"))
         for table, columns in LATER[version].items():
             for column in columns:
                 conn.execute(text(f"ALTER TABLE {prefix}{table} DROP COLUMN {column}"))
@@ -177,7 +189,8 @@ def test_the_third_schemas_documents_are_kept_and_take_longer_keys(
     tables.metadata.drop_all(engine)
     long, longer = "é" * 128, "é" * 512
     with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as made:
-        made.create_session(ADA, NewSession(id="s"))
+        fields = {"title": "é title", "tags": ["x", "y"], "state": "new"}
+        made.create_session(ADA, NewSession(id="s", **fields))
         kept = [made.put_document(ADA, key, b"v", session="s") for key in ("k", long)]
     go_back_to_the_third(engine, prefix)
     if broken_at is not None:
@@ -188,6 +201,14 @@ def test_the_third_schemas_documents_are_kept_and_take_longer_keys(
         record = again.find_session(ADA, "s")
         assert record is not None
         assert (record.kind, record.updated_us, record.data_at) == ("chat", record.active_us, None)
+        for query in ({"title_prefix": "é"}, {"tags": ["x", "y"]}, {"state": "new"}):
+            for order in ("active", "created", "updated"):
+                page = again.list_sessions(ADA, SessionQuery(order=order, **query))
+                assert page.sessions == [record]
+        [listed] = again.admin.list_sessions(SessionQuery(state="new")).sessions
+        assert (listed.owner, listed.session) == (ADA, record)
+        indexes = {it["name"] for it in inspect(engine).get_indexes(f"{prefix}session")}
+        assert not indexes & {f"{prefix}session_{it}" for it in EARLIER_INDEXES}
         replaced = again.put_document(ADA, long, b"w", session="s")
         assert replaced.created_us == kept[1].updated_us < replaced.updated_us
         new = again.put_document(ADA, longer, b"x", session="s")
@@ -256,7 +277,7 @@ def test_the_steps_are_those_that_were_released() -> None:
     """A table was made by the text of its time: what a step makes is never changed."""
     for kind in ("mysql", "postgresql", "sqlite"):
         made = [(step.version, step.checksum[:8]) for step in steps_of(Tables(kind))]
-        assert made == [(1, "66bd40be"), (2, "fb273d32"), (3, "a94ac5de"), (4, "4c432ac7")]
+        assert made == [(1, "66bd40be"), (2, "fb273d32"), (3, "a94ac5de"), (4, "8832486d")]
 
 
 def test_a_migration_that_was_broken_off_is_finished(mariadb_url: str) -> None:

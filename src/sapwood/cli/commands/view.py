@@ -32,10 +32,12 @@ DEFAULT_LIMIT = 50
 BIG_PAGE = 500
 COLUMNS = (
     Column("SESSION", least=8),
-    Column("TITLE", least=6, goes=3),
-    Column("MESSAGES", is_number=True, goes=4),
+    Column("TITLE", least=6, goes=4),
+    Column("MESSAGES", is_number=True, goes=5),
+    Column("UNREAD", is_number=True, goes=6),
     Column("TOKENS", is_number=True, goes=2),
     Column("ACTIVE", goes=1),
+    Column("LAST", least=12, goes=3),
 )
 
 
@@ -76,6 +78,7 @@ def moment(value: str) -> datetime:
 @click.option("--limit", type=click.IntRange(1, 10_000), help=f"How many; {DEFAULT_LIMIT}.")
 @click.option("--all", "is_all", is_flag=True, help="All of them, however many.")
 @click.option("--cursor", help="Go on after the page that gave this cursor.")
+@click.option("--unread-for", metavar="USER", help="What this user has not read, as a number.")
 @common_options
 @pass_settings
 def ls_command(
@@ -87,7 +90,7 @@ def ls_command(
     kind: str,
     **filters: Any,
 ) -> None:
-    """List sessions, the last active first.
+    """List sessions, the last active first, each with what was said last.
 
     A TIME is 2026-01-31 or 2026-01-31T10:00, in this machine's zone, or says its own.
 
@@ -99,7 +102,7 @@ def ls_command(
         raise click.UsageError("--all and --limit exclude each other")
     with settings.open() as sessions:
         page_size = limit or (BIG_PAGE if is_all else DEFAULT_LIMIT)
-        asked = {"kind": asked_kind(kind), "tags": list(tags)}
+        asked = {"kind": asked_kind(kind), "tags": list(tags), "previews": True}
         pages = iter_pages(sessions, limit=page_size, **asked, **filters)
         pages = islice(pages, None if is_all else 1)
         if settings.json:
@@ -108,7 +111,7 @@ def ls_command(
             is_filtered = (
                 tags
                 or kind not in ("all", "chat")
-                or any(filters[name] for name in filters if name != "order")
+                or any(filters[name] for name in filters if name not in ("order", "unread_for"))
             )
             owner = clean(repr(settings.owner))
             note(
@@ -120,12 +123,12 @@ def ls_command(
 
 def _write_json(pages: Iterator[SessionPage]) -> None:
     """Write one object, a page at a time: `--all` may be long."""
-    from ..records import session_json
+    from ..records import listed_json
 
     separator, cursor = '{"sessions":[', None
     for page in pages:
         for record in page.sessions:
-            sys.stdout.write(separator + encode_json(session_json(record)))
+            sys.stdout.write(separator + encode_json(listed_json(record)))
             separator = ",\n"
         cursor = page.cursor
     opening = separator if separator != ",\n" else ""
@@ -134,7 +137,7 @@ def _write_json(pages: Iterator[SessionPage]) -> None:
 
 def _write_table(settings: Settings, pages: Iterator[SessionPage]) -> bool:
     """Write the pages; return whether there was something to write."""
-    from ..records import local
+    from ..records import local, preview_line
 
     table, cursor = Table(settings.output, COLUMNS), None
     for page in pages:
@@ -144,8 +147,10 @@ def _write_table(settings: Settings, pages: Iterator[SessionPage]) -> bool:
                     it.id,
                     it.title or "",
                     str(it.messages),
+                    "" if it.unread is None else str(it.unread),
                     str(it.context_tokens),
                     local(it.active_at),
+                    preview_line(it),
                 )
                 for it in page.sessions
             ]

@@ -13,6 +13,7 @@ from ...errors import NotFoundError, StaleVersionError, UsageError
 from ...rules import check
 from ...rules.ids import check_name
 from ...rules.prompt import BlockFacts, PromptBlock, fingerprint_of
+from ...rules.wording import a_kind
 from ...store._async.contract import AsyncStore
 from ..block import Block, HeldBlock, StoredBlock, after_write, held_block_in
 from ..config import BlockConfig, BlockScope, fixed_by, provider_of, shape_of
@@ -110,7 +111,7 @@ class AsyncBoundBlock:
             return None
         if not isinstance(given, str):
             raise UsageError(
-                f"the provider of block {self.label!r} gave a {type(given).__name__}: "
+                f"the provider of block {self.label!r} gave {a_kind(given)}: "
                 "it must give text or None",
                 path="provider",
             )

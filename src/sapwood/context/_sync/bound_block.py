@@ -15,6 +15,7 @@ from ...errors import NotFoundError, StaleVersionError, UsageError
 from ...rules import check
 from ...rules.ids import check_name
 from ...rules.prompt import BlockFacts, PromptBlock, fingerprint_of
+from ...rules.wording import a_kind
 from ...store._sync.contract import Store
 from ..block import Block, HeldBlock, StoredBlock, after_write, held_block_in
 from ..config import BlockConfig, BlockScope, fixed_by, provider_of, shape_of
@@ -112,7 +113,7 @@ class BoundBlock:
             return None
         if not isinstance(given, str):
             raise UsageError(
-                f"the provider of block {self.label!r} gave a {type(given).__name__}: "
+                f"the provider of block {self.label!r} gave {a_kind(given)}: "
                 "it must give text or None",
                 path="provider",
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +12,9 @@ from ...errors import ConflictError, UsageError
 from ...model import (
     Deleted,
     DeleteEvent,
+    DocumentChange,
     Entry,
+    Fence,
     History,
     Hits,
     Message,
@@ -26,9 +28,8 @@ from ...model import (
     UpdateEvent,
 )
 from ...rules import check
-from ...rules.codec import Body, encode_body
 from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
-from ..history_window import past
+from ..history_window import past, stored_size
 from ..references import MessageRef, PlaceRef, id_of, ids_of
 from .history import depth_on_path, read_window
 from .session_base import AsyncSessionBase
@@ -39,7 +40,7 @@ class AsyncMessageMethods(AsyncSessionBase):
 
     async def append(
         self,
-        role: str | NewMessage,
+        role: str | NewMessage | Mapping[str, Any],
         content: Content | None = None,
         *,
         id: str | None = None,
@@ -47,18 +48,22 @@ class AsyncMessageMethods(AsyncSessionBase):
         metadata: dict[str, Any] | None = None,
         parent: PlaceRef | None = None,
         expected_tip: PlaceRef | None = None,
+        allow_orphans: bool = False,
     ) -> Message:
         """Append a message after the tip, or after `parent`; the tip moves to it.
 
-        The message is given by its fields, or whole in place of the role; `name` tells several
-        speakers of one role apart. Idempotent by `id`: the same message again gives back the
-        stored one, other content is a `MessageConflictError`. `StaleTipError` when the tip is not
-        the expected one.
+        The message is given by its fields, or whole in place of the role, also as a vendor's SDK
+        has it; `name` tells several speakers of one role apart. Idempotent by `id`: the same
+        message again gives back the stored one, other content is a `MessageConflictError`.
+        `StaleTipError` when the tip is not the expected one. A result without a call that it
+        answers is refused, unless `allow_orphans` is set, as importers do.
         """
         message = as_new_message(
             role, content, self._setup.counter, id=id, name=name, metadata=metadata
         )
-        return (await self._append([message], parent, expected_tip)).messages[0]
+        new = await self._cleaned([message])
+        done = await self._append(new, parent, expected_tip, allow_orphans=allow_orphans)
+        return done.messages[0]
 
     async def append_all(
         self,
@@ -66,14 +71,16 @@ class AsyncMessageMethods(AsyncSessionBase):
         *,
         parent: PlaceRef | None = None,
         expected_tip: PlaceRef | None = None,
+        allow_orphans: bool = False,
     ) -> list[Message]:
         """Append several messages, one after the other, all or none.
 
-        Each is a `NewMessage` or a pair `(role, content)`. A repeated call is told apart from a
-        new one by the ids, so give them when you retry.
+        Each is a `NewMessage`, a pair `(role, content)`, or a message as a vendor's SDK has it. A
+        repeated call is told apart from a new one by the ids, so give them when you retry.
         """
-        new = new_messages(messages, self._setup.counter)
-        return (await self._append(new, parent, expected_tip)).messages
+        new = await self._cleaned(new_messages(messages, self._setup.counter))
+        done = await self._append(new, parent, expected_tip, allow_orphans=allow_orphans)
+        return done.messages
 
     async def update(
         self,
@@ -89,37 +96,55 @@ class AsyncMessageMethods(AsyncSessionBase):
         It is read first, unless all of these are given. `ConflictError` for a message that a fork
         inherited: it is changed through the session that wrote it.
         """
-        stored = self._stored
+        return await self._replace(await self._changed(message, content, role, name, metadata))
+
+    async def _changed(
+        self,
+        message: MessageRef,
+        content: Content | None,
+        role: str | None,
+        name: str | UnsetType | None,
+        metadata: dict[str, Any] | None,
+    ) -> NewMessage:
+        """Make what a message is to be; what is not given is read."""
         if content is None or role is None or name is UNSET or metadata is None:
             # A record that was handed in may be older than what is stored, or lack parts.
-            old = await stored.get_message(id_of(message))
+            old = await self._stored.get_message(id_of(message))
             content = old.parts if content is None else content
             role = old.role if role is None else role
             name = old.name if name is UNSET else name
             metadata = old.metadata if metadata is None else metadata
         id = id_of(message)
-        return await self._replace(
-            new_message(role, content, self._setup.counter, id=id, name=name, metadata=metadata)
-        )
+        new = new_message(role, content, self._setup.counter, id=id, name=name, metadata=metadata)
+        [new] = await self._cleaned([new])
+        return new
 
-    async def _replace(self, new: NewMessage) -> Message:
+    async def _replace(
+        self,
+        new: NewMessage,
+        fence: Fence | None = None,
+        documents: Sequence[DocumentChange] = (),
+    ) -> Message:
         """Write a message anew, which says which one it is."""
         stored = self._stored
         new = msgspec.structs.replace(new, created_us=None, digest=None)
-        updated = await stored.store.update_message(stored.owner, stored.id, new)
+        updated = await stored.store.update_message(
+            stored.owner, stored.id, new, fence=fence, documents=documents
+        )
         event = UpdateEvent(owner=stored.owner, session=stored.id, message=updated.message)
         await self._context().watch.after_change(event)
         return updated.message
 
     async def upsert(
         self,
-        role: str | NewMessage,
+        role: str | NewMessage | Mapping[str, Any],
         content: Content | None = None,
         *,
         id: str | None = None,
         name: str | None = None,
         metadata: dict[str, Any] | None = None,
         parent: PlaceRef | None = None,
+        allow_orphans: bool = False,
     ) -> Message:
         """Change the message with this id, or append it when there is none."""
         message = as_new_message(
@@ -127,14 +152,15 @@ class AsyncMessageMethods(AsyncSessionBase):
         )
         if message.id is None:
             raise UsageError("upsert needs the message's id: without one, append it", path="id")
+        [message] = await self._cleaned([message])
         try:
-            done = await self._append([message], parent, None)
+            done = await self._append([message], parent, None, allow_orphans=allow_orphans)
             [stored] = done.messages
             if not done.known or message.extra in (UNSET, stored.extra):
                 return stored
         except ConflictError:
             # It is there, with other content; erased ones stay erased.
-            if await self._stored.find_message(message.id) is None:
+            if message.id is None or await self._stored.find_message(message.id) is None:
                 raise
         return await self._replace(message)
 
@@ -260,7 +286,7 @@ class AsyncMessageMethods(AsyncSessionBase):
             RowStatistic(
                 id=entry.id,
                 role=entry.role,
-                bytes=len(encode_body(Body(entry.parts, entry.metadata))),
+                bytes=stored_size(entry),
                 tokens=entry.tokens,
             )
             async for entry in self.iter_history(leaf, overlays=False)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from ...errors import UsageError
 from ...model import (
     ClearEvent,
+    DocumentDelete,
     Edge,
     EdgeKind,
     ForkPoint,
@@ -17,20 +18,29 @@ from ...model import (
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
-from ..references import PlaceRef, id_of
+from ..references import MessageRef, PlaceRef, id_of
 from ..settings import Configurable, RecordChanges, SettingFields, refuse_unknown, settings_of
+from ..turn_documents import TURN_LEASE
 from .compaction_methods import AsyncCompactionMethods
 from .context_methods import AsyncContextMethods
 from .message_methods import AsyncMessageMethods
+from .reading_methods import AsyncReadingMethods
 from .tree_methods import REDO_KEY, AsyncTreeMethods
+from .turn_methods import AsyncTurnMethods
+
+# Loaded when it is first needed: who takes no turns does not pay for it.
+if TYPE_CHECKING:
+    from .turn import AsyncTurn
 
 
 class AsyncSession(
     Configurable,
     AsyncMessageMethods,
     AsyncTreeMethods,
+    AsyncReadingMethods,
     AsyncContextMethods,
     AsyncCompactionMethods,
+    AsyncTurnMethods,
 ):
     """One conversation. What it holds is in the store: every call asks it.
 
@@ -92,18 +102,35 @@ class AsyncSession(
         """Change fields of the record, such as its title or state; what is not given stays.
 
         `merge` changes some of the attributes, where `attributes` replaces them all; `closed=True`
-        lets it take no more messages. `StaleVersionError` when the record's version is not the
-        expected one.
+        lets it take no more messages, and ends its turn. `StaleVersionError` when the record's
+        version is not the expected one.
         """
         refuse_unknown(fields, RecordChanges)
         stored, patch = self._stored, SessionPatch(**fields)
+        # Who has the turn of a session that is closed, or opened again, has it no more.
+        along = [DocumentDelete(key=TURN_LEASE)] if "closed" in fields else []
         updated = await stored.first_creating(
             lambda: stored.store.update_session(
-                stored.owner, stored.id, patch, expected_version=expected_version
+                stored.owner,
+                stored.id,
+                patch,
+                expected_version=expected_version,
+                documents=along,
             ),
             may_be_first=expected_version is None,
         )
         return updated.record
+
+    def turn(self, *, resume: MessageRef | None = None, wait_s: float = 90.0) -> AsyncTurn:
+        """Return a turn to be entered: one process at a time, and every write fenced.
+
+        Its first append begins it, and waits so long for another turn's end, else it raises
+        `SessionBusyError`. With `resume`, a turn that waits, was interrupted or is to be answered
+        anew is taken up at the tip, by its id.
+        """
+        from .turn import AsyncTurn
+
+        return AsyncTurn(self, resume, wait_s)
 
     async def clear(self) -> SessionRecord:
         """Delete all messages, overlays and pins; the record's own fields and the blocks stay.
@@ -111,6 +138,7 @@ class AsyncSession(
         The frozen prompt is rendered anew; if that fails, before it is next shown.
         """
         stored, context = self._stored, self._context()
+        self._pairs.forget()
         record = await stored.store.clear_session(stored.owner, stored.id)
         with stored.after_a_write("notes about cleared messages are left: clear it again"):
             await context.size.forget_report()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ...calls import AsyncCall
 from ...model import Appended, NewMessage, NewSession
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
+from ..content import check_role, sanitized
 from ..references import PlaceRef, id_of
 from ..settings import DEFAULTS, SessionSettings, Setup
+from .call_pairs import AsyncCallPairs
 from .stored_session import AsyncStoredSession
 
 # Loaded when it is first needed: who only appends and reads does not pay for it.
@@ -36,6 +39,7 @@ class AsyncSessionBase:
     ) -> None:
         self._setup = Setup(settings, token_counter, new_id)
         self._stored = AsyncStoredSession(store, owner, id, self._setup, lazy=lazy)
+        self._pairs = AsyncCallPairs(self._stored)
         self._made: AsyncModelContext | None = None
 
     def _context(self) -> AsyncModelContext:
@@ -48,11 +52,30 @@ class AsyncSessionBase:
                     self._made = AsyncModelContext(self._stored)
         return self._made
 
+    async def _cleaned(self, messages: Sequence[NewMessage]) -> list[NewMessage]:
+        """Show messages to the sanitizers, and refuse roles that are none."""
+        settings, cleaned = self._setup.settings, []
+        for message in messages:
+            for sanitizer in settings.sanitizers:
+                message = sanitized(
+                    await AsyncCall.now(sanitizer, message), message, self._setup.counter
+                )
+            check_role(message, settings.roles)
+            cleaned.append(message)
+        return cleaned
+
     async def _append(
-        self, new: list[NewMessage], parent: PlaceRef | None, expected_tip: PlaceRef | None
+        self,
+        new: list[NewMessage],
+        parent: PlaceRef | None,
+        expected_tip: PlaceRef | None,
+        *,
+        allow_orphans: bool = False,
     ) -> Appended:
         """Append messages after the tip, or after `parent`, all or none."""
-        stored, settings = self._stored, self._setup.settings
+        stored = self._stored
+        if not allow_orphans:
+            await self._pairs.check(new, parent)
         appended = await stored.first_creating(
             lambda: stored.store.append(
                 stored.owner,
@@ -64,6 +87,12 @@ class AsyncSessionBase:
             # In a new session it would be refused.
             may_be_first=not any(isinstance(id_of(it), str) for it in (parent, expected_tip)),
         )
+        await self._after_append(appended)
+        return appended
+
+    async def _after_append(self, appended: Appended) -> None:
+        """Do what follows an append that is stored."""
+        self._pairs.note(appended.messages)
+        settings = self._setup.settings
         if settings.listeners or settings.compacts_by_itself:
             await self._context().watch.after_append(appended)
-        return appended

@@ -30,18 +30,24 @@ class AsyncStoredSession:
     One that is lazy is created by its first write, as what it says.
     """
 
-    __slots__ = ("id", "lazy", "owner", "setup", "store")
+    __slots__ = ("_store", "id", "lazy", "owner", "setup")
 
     def __init__(
         self, store: AsyncStore, owner: str, id: str, setup: Setup, *, lazy: NewSession | None
     ) -> None:
         check_name(owner, "owner")
         check_name(id, "session")
-        self.store = store
+        self._store = store
         self.owner = owner
         self.id = id
         self.setup = setup
         self.lazy = lazy
+
+    @property
+    def store(self) -> AsyncStore:
+        """Where it is stored."""
+        AsyncCall.warn_on_loop()
+        return self._store
 
     async def record(self) -> SessionRecord:
         """Return the session's record, or raise `NotFoundError`."""
@@ -101,9 +107,10 @@ class AsyncStoredSession:
 
     async def load_document(self, key: str, kind: type[Result]) -> Result:
         """Return what a document of the session holds, or an empty one of its kind."""
-        return self._decoded(key, await self.find_document(key), kind)
+        return self.decoded(key, await self.find_document(key), kind)
 
-    def _decoded(self, key: str, document: Document | None, kind: type[Result]) -> Result:
+    def decoded(self, key: str, document: Document | None, kind: type[Result]) -> Result:
+        """Return what a document holds that was found, or an empty one of its kind."""
         if document is None:
             return kind()
         otherwise = f"the document {key!r} of session {self.id!r} cannot be read"
@@ -116,7 +123,7 @@ class AsyncStoredSession:
         # Every failed turn means that another writer's went through, so this ends.
         while True:
             document = await self.find_document(key)
-            before = self._decoded(key, document, kind)
+            before = self.decoded(key, document, kind)
             after = edit(before)
             if after == before:
                 return after

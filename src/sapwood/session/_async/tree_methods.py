@@ -55,6 +55,7 @@ class AsyncTreeMethods(AsyncSessionBase):
         With `expected_tip`, only from there: `StaleTipError` when somebody appended meanwhile.
         """
         stored = self._stored
+        self._pairs.forget()
         return await stored.store.checkout(
             stored.owner, stored.id, id_of(place), expected_tip=id_of(expected_tip)
         )
@@ -87,7 +88,8 @@ class AsyncTreeMethods(AsyncSessionBase):
         old = await self._stored.get_message(id_of(message))
         above = await self._stored.get_parent(old.id)
         new = new_message(old.role, content, self._setup.counter, id=id, name=old.name)
-        return (await self._append([new], above, None)).messages[0]
+        self._pairs.forget()
+        return (await self._append(await self._cleaned([new]), above, None)).messages[0]
 
     async def pop(self, *, expected_tip: PlaceRef | None = None) -> SessionRecord:
         """Move the tip to the place that it follows, also on what a fork inherited.

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Literal, Self, Unpack
 
+from ...calls import Call
 from ...errors import AlreadyExistsError, NotFoundError, UsageError
 from ...model import (
     CHAT,
@@ -22,7 +24,10 @@ from ...model import (
 from ...rules import check
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
+from ...rules.wording import did_you_mean
 from ...store._sync.contract import Store
+from ...store._sync.reading import look_into
+from ..misuse import Entering
 from ..references import PlaceRef
 from ..settings import (
     Configurable,
@@ -37,10 +42,13 @@ from ..settings import (
 from .session import Session
 
 TRIES = 10
+NEAREST_OF = 1_000
 
 
-class SessionManager(Configurable):
+class SessionManager(Configurable, Entering):
     """The sessions of one owner. A context manager: leaving it closes the store.
+
+    One that `for_owner` gave closes nothing.
 
     What is set here holds for every session that it gives from then on.
     """
@@ -50,7 +58,7 @@ class SessionManager(Configurable):
         store: Store,
         *,
         owner: str = "default",
-        new_id: Callable[[], str],
+        new_id: Callable[[], str] | None = None,
         token_counter: TokenCounter | None = None,
         **settings: Unpack[SettingFields],
     ) -> None:
@@ -58,6 +66,7 @@ class SessionManager(Configurable):
         self._store = store
         self._owner = owner
         self._new_id = new_id
+        self._is_owners_only = False
         known = settings_of(settings, ("owner", "new_id", "token_counter"))
         self._setup = Setup(known, token_counter, new_id)
 
@@ -67,6 +76,7 @@ class SessionManager(Configurable):
     @property
     def store(self) -> Store:
         """The store: for documents, usage, changes and the admin calls."""
+        Call.warn_on_loop()
         return self._store
 
     @property
@@ -74,6 +84,19 @@ class SessionManager(Configurable):
         """Whom the sessions belong to."""
         return self._owner
 
+    def for_owner(self, owner: str) -> Self:
+        """Return the manager of another owner's sessions, on the same store and set up alike.
+
+        It costs nothing, and is made for each request; closing it closes nothing.
+        """
+        check_name(owner, "owner")
+        other = copy(self)
+        other._owner = owner
+        other._is_owners_only = True
+        other._setup = copy(self._setup)
+        return other
+
+    @Call.reminding
     def session(
         self, id: str, *, lazy: bool = False, **fields: Unpack[NewSessionFields]
     ) -> Session:
@@ -99,27 +122,37 @@ class SessionManager(Configurable):
                 continue
         raise AlreadyExistsError(f"session {id!r} is created and deleted by others all the time")
 
+    @Call.reminding
     def create(self, id: str | None = None, **fields: Unpack[NewSessionFields]) -> Session:
         """Create a session; without an id it gets one. `AlreadyExistsError` when it is taken."""
         known = new_session_fields(fields)
-        new = NewSession(id=self._new_id() if id is None else id, **known)
-        record = self._store.create_session(self._owner, new)
+        if id is None:
+            if self._new_id is None:
+                raise UsageError("a manager without new_id needs the session's id", path="id")
+            id = self._new_id()
+        new = NewSession(id=id, **known)
+        record = self.store.create_session(self._owner, new)
         return self._hold(record.id)
 
+    @Call.reminding
     def get(self, id: str) -> Session:
         """Return a session, or raise `NotFoundError`."""
         session = self.find(id)
         if session is None:
+            known = self.store.list_sessions(self._owner, SessionQuery(limit=NEAREST_OF))
+            advice = did_you_mean(id, [record.id for record in known.sessions])
+            advice = advice or f": create it with session({id!r})"
             raise NotFoundError(
-                f"{self._owner!r} has no session {id!r}: create it with session({id!r})",
+                f"{self._owner!r} has no session {id!r}{advice}",
                 kind="session",
                 id=id,
             )
         return session
 
+    @Call.reminding
     def find(self, id: str) -> Session | None:
         """Return a session, or None when there is none."""
-        record = self._store.find_session(self._owner, id)
+        record = self.store.find_session(self._owner, id)
         return None if record is None else self._hold(record.id)
 
     def find_homes(self, message: str) -> list[str]:
@@ -127,17 +160,34 @@ class SessionManager(Configurable):
 
         Each of the owner's sessions is looked into.
         """
-        return self._store.find_homes(self._owner, message)
+        return self.store.find_homes(self._owner, message)
 
-    def list_sessions(self, **filters: Unpack[SessionFilters]) -> SessionPage:
-        """List the records of sessions, the last active first, a page at a time."""
+    def list_sessions(
+        self,
+        *,
+        previews: bool = False,
+        unread_for: str | None = None,
+        **filters: Unpack[SessionFilters],
+    ) -> SessionPage:
+        """List the records of sessions, the last active first, a page at a time.
+
+        With `previews`, each has its last message in a few words; with `unread_for`, how many
+        messages that user has not read. No history is read for them.
+        """
         refuse_unknown(filters, SessionFilters)
-        return self._store.list_sessions(self._owner, SessionQuery(**filters))
+        if unread_for is not None:
+            check_name(unread_for, "unread_for")
+        page = self.store.list_sessions(self._owner, SessionQuery(**filters))
+        if not previews and unread_for is None:
+            return page
+        asked = (self.store, self._owner, page)
+        return look_into(*asked, previews=previews, unread_for=unread_for)
 
     def rename(self, id: str, title: str | None) -> SessionRecord:
         """Change a session's title."""
         return (self.get(id)).update_record(title=title)
 
+    @Call.reminding
     def fork(
         self,
         id: str,
@@ -165,22 +215,22 @@ class SessionManager(Configurable):
         All are those of the kind "chat", unless another is given; None is for all kinds.
         """
         search = Search(text=query, session=session, kind=kind, limit=limit, cursor=cursor)
-        return self._store.search(self._owner, search)
+        return self.store.search(self._owner, search)
 
     def usage(
         self, session: str | None = None, *, by: Literal["model", "message"] = "model"
     ) -> list[UsageTotal]:
         """Sum what the model calls of a session cost, or by model those of all sessions."""
         if session is not None:
-            return self._store.total_usage(self._owner, session, by=by)
+            return self.store.total_usage(self._owner, session, by=by)
         check.usage_by(by)
         if by == "message":
             raise UsageError("by='message' needs a session: give its id", path="by")
-        return self._store.total_owner_usage(self._owner)
+        return self.store.total_owner_usage(self._owner)
 
     def statistics(self) -> Statistics:
         """Count what the owner has: sessions, messages, overlays, documents."""
-        return self._store.statistics(self._owner)
+        return self.store.statistics(self._owner)
 
     def delete(self, id: str, *, expected_version: int | None = None) -> None:
         """Delete a session with all that belongs to it: blocks, prompt, usage, index entries.
@@ -188,15 +238,16 @@ class SessionManager(Configurable):
         What its forks stand on stays with them. `StaleVersionError` when its record was changed
         since the expected version.
         """
-        self._store.delete_session(self._owner, id, expected_version=expected_version)
+        self.store.delete_session(self._owner, id, expected_version=expected_version)
 
     def finish_deletions(self) -> None:
         """Finish what deletions left to be done; after it, erased bytes are gone from the files."""
-        self._store.finish_deletions()
+        self.store.finish_deletions()
 
     def close(self) -> None:
         """Close the store; closing it again does nothing."""
-        self._store.close()
+        if not self._is_owners_only:
+            self._store.close()
 
     def __enter__(self) -> Self:
         """Return the manager itself."""

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,9 @@ from ...errors import ConflictError, UsageError
 from ...model import (
     Deleted,
     DeleteEvent,
+    DocumentChange,
     Entry,
+    Fence,
     History,
     Hits,
     Message,
@@ -28,9 +30,8 @@ from ...model import (
     UpdateEvent,
 )
 from ...rules import check
-from ...rules.codec import Body, encode_body
 from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
-from ..history_window import past
+from ..history_window import past, stored_size
 from ..references import MessageRef, PlaceRef, id_of, ids_of
 from .history import depth_on_path, read_window
 from .session_base import SessionBase
@@ -41,7 +42,7 @@ class MessageMethods(SessionBase):
 
     def append(
         self,
-        role: str | NewMessage,
+        role: str | NewMessage | Mapping[str, Any],
         content: Content | None = None,
         *,
         id: str | None = None,
@@ -49,18 +50,22 @@ class MessageMethods(SessionBase):
         metadata: dict[str, Any] | None = None,
         parent: PlaceRef | None = None,
         expected_tip: PlaceRef | None = None,
+        allow_orphans: bool = False,
     ) -> Message:
         """Append a message after the tip, or after `parent`; the tip moves to it.
 
-        The message is given by its fields, or whole in place of the role; `name` tells several
-        speakers of one role apart. Idempotent by `id`: the same message again gives back the
-        stored one, other content is a `MessageConflictError`. `StaleTipError` when the tip is not
-        the expected one.
+        The message is given by its fields, or whole in place of the role, also as a vendor's SDK
+        has it; `name` tells several speakers of one role apart. Idempotent by `id`: the same
+        message again gives back the stored one, other content is a `MessageConflictError`.
+        `StaleTipError` when the tip is not the expected one. A result without a call that it
+        answers is refused, unless `allow_orphans` is set, as importers do.
         """
         message = as_new_message(
             role, content, self._setup.counter, id=id, name=name, metadata=metadata
         )
-        return (self._append([message], parent, expected_tip)).messages[0]
+        new = self._cleaned([message])
+        done = self._append(new, parent, expected_tip, allow_orphans=allow_orphans)
+        return done.messages[0]
 
     def append_all(
         self,
@@ -68,14 +73,16 @@ class MessageMethods(SessionBase):
         *,
         parent: PlaceRef | None = None,
         expected_tip: PlaceRef | None = None,
+        allow_orphans: bool = False,
     ) -> list[Message]:
         """Append several messages, one after the other, all or none.
 
-        Each is a `NewMessage` or a pair `(role, content)`. A repeated call is told apart from a
-        new one by the ids, so give them when you retry.
+        Each is a `NewMessage`, a pair `(role, content)`, or a message as a vendor's SDK has it. A
+        repeated call is told apart from a new one by the ids, so give them when you retry.
         """
-        new = new_messages(messages, self._setup.counter)
-        return (self._append(new, parent, expected_tip)).messages
+        new = self._cleaned(new_messages(messages, self._setup.counter))
+        done = self._append(new, parent, expected_tip, allow_orphans=allow_orphans)
+        return done.messages
 
     def update(
         self,
@@ -91,37 +98,55 @@ class MessageMethods(SessionBase):
         It is read first, unless all of these are given. `ConflictError` for a message that a fork
         inherited: it is changed through the session that wrote it.
         """
-        stored = self._stored
+        return self._replace(self._changed(message, content, role, name, metadata))
+
+    def _changed(
+        self,
+        message: MessageRef,
+        content: Content | None,
+        role: str | None,
+        name: str | UnsetType | None,
+        metadata: dict[str, Any] | None,
+    ) -> NewMessage:
+        """Make what a message is to be; what is not given is read."""
         if content is None or role is None or name is UNSET or metadata is None:
             # A record that was handed in may be older than what is stored, or lack parts.
-            old = stored.get_message(id_of(message))
+            old = self._stored.get_message(id_of(message))
             content = old.parts if content is None else content
             role = old.role if role is None else role
             name = old.name if name is UNSET else name
             metadata = old.metadata if metadata is None else metadata
         id = id_of(message)
-        return self._replace(
-            new_message(role, content, self._setup.counter, id=id, name=name, metadata=metadata)
-        )
+        new = new_message(role, content, self._setup.counter, id=id, name=name, metadata=metadata)
+        [new] = self._cleaned([new])
+        return new
 
-    def _replace(self, new: NewMessage) -> Message:
+    def _replace(
+        self,
+        new: NewMessage,
+        fence: Fence | None = None,
+        documents: Sequence[DocumentChange] = (),
+    ) -> Message:
         """Write a message anew, which says which one it is."""
         stored = self._stored
         new = msgspec.structs.replace(new, created_us=None, digest=None)
-        updated = stored.store.update_message(stored.owner, stored.id, new)
+        updated = stored.store.update_message(
+            stored.owner, stored.id, new, fence=fence, documents=documents
+        )
         event = UpdateEvent(owner=stored.owner, session=stored.id, message=updated.message)
         self._context().watch.after_change(event)
         return updated.message
 
     def upsert(
         self,
-        role: str | NewMessage,
+        role: str | NewMessage | Mapping[str, Any],
         content: Content | None = None,
         *,
         id: str | None = None,
         name: str | None = None,
         metadata: dict[str, Any] | None = None,
         parent: PlaceRef | None = None,
+        allow_orphans: bool = False,
     ) -> Message:
         """Change the message with this id, or append it when there is none."""
         message = as_new_message(
@@ -129,14 +154,15 @@ class MessageMethods(SessionBase):
         )
         if message.id is None:
             raise UsageError("upsert needs the message's id: without one, append it", path="id")
+        [message] = self._cleaned([message])
         try:
-            done = self._append([message], parent, None)
+            done = self._append([message], parent, None, allow_orphans=allow_orphans)
             [stored] = done.messages
             if not done.known or message.extra in (UNSET, stored.extra):
                 return stored
         except ConflictError:
             # It is there, with other content; erased ones stay erased.
-            if self._stored.find_message(message.id) is None:
+            if message.id is None or self._stored.find_message(message.id) is None:
                 raise
         return self._replace(message)
 
@@ -256,7 +282,7 @@ class MessageMethods(SessionBase):
             RowStatistic(
                 id=entry.id,
                 role=entry.role,
-                bytes=len(encode_body(Body(entry.parts, entry.metadata))),
+                bytes=stored_size(entry),
                 tokens=entry.tokens,
             )
             for entry in self.iter_history(leaf, overlays=False)

@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ...calls import Call
 from ...model import Appended, NewMessage, NewSession
 from ...rules.tokens import TokenCounter
 from ...store._sync.contract import Store
+from ..content import check_role, sanitized
 from ..references import PlaceRef, id_of
 from ..settings import DEFAULTS, SessionSettings, Setup
+from .call_pairs import CallPairs
 from .stored_session import StoredSession
 
 # Loaded when it is first needed: who only appends and reads does not pay for it.
@@ -38,6 +41,7 @@ class SessionBase:
     ) -> None:
         self._setup = Setup(settings, token_counter, new_id)
         self._stored = StoredSession(store, owner, id, self._setup, lazy=lazy)
+        self._pairs = CallPairs(self._stored)
         self._made: ModelContext | None = None
 
     def _context(self) -> ModelContext:
@@ -50,11 +54,28 @@ class SessionBase:
                     self._made = ModelContext(self._stored)
         return self._made
 
+    def _cleaned(self, messages: Sequence[NewMessage]) -> list[NewMessage]:
+        """Show messages to the sanitizers, and refuse roles that are none."""
+        settings, cleaned = self._setup.settings, []
+        for message in messages:
+            for sanitizer in settings.sanitizers:
+                message = sanitized(Call.now(sanitizer, message), message, self._setup.counter)
+            check_role(message, settings.roles)
+            cleaned.append(message)
+        return cleaned
+
     def _append(
-        self, new: list[NewMessage], parent: PlaceRef | None, expected_tip: PlaceRef | None
+        self,
+        new: list[NewMessage],
+        parent: PlaceRef | None,
+        expected_tip: PlaceRef | None,
+        *,
+        allow_orphans: bool = False,
     ) -> Appended:
         """Append messages after the tip, or after `parent`, all or none."""
-        stored, settings = self._stored, self._setup.settings
+        stored = self._stored
+        if not allow_orphans:
+            self._pairs.check(new, parent)
         appended = stored.first_creating(
             lambda: stored.store.append(
                 stored.owner,
@@ -66,6 +87,12 @@ class SessionBase:
             # In a new session it would be refused.
             may_be_first=not any(isinstance(id_of(it), str) for it in (parent, expected_tip)),
         )
+        self._after_append(appended)
+        return appended
+
+    def _after_append(self, appended: Appended) -> None:
+        """Do what follows an append that is stored."""
+        self._pairs.note(appended.messages)
+        settings = self._setup.settings
         if settings.listeners or settings.compacts_by_itself:
             self._context().watch.after_append(appended)
-        return appended

@@ -55,6 +55,7 @@ class TreeMethods(SessionBase):
         With `expected_tip`, only from there: `StaleTipError` when somebody appended meanwhile.
         """
         stored = self._stored
+        self._pairs.forget()
         return stored.store.checkout(
             stored.owner, stored.id, id_of(place), expected_tip=id_of(expected_tip)
         )
@@ -85,7 +86,8 @@ class TreeMethods(SessionBase):
         old = self._stored.get_message(id_of(message))
         above = self._stored.get_parent(old.id)
         new = new_message(old.role, content, self._setup.counter, id=id, name=old.name)
-        return (self._append([new], above, None)).messages[0]
+        self._pairs.forget()
+        return (self._append(self._cleaned([new]), above, None)).messages[0]
 
     def pop(self, *, expected_tip: PlaceRef | None = None) -> SessionRecord:
         """Move the tip to the place that it follows, also on what a fork inherited.

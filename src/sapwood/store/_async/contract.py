@@ -35,6 +35,7 @@ from ...model import (
     NewOverlay,
     NewSession,
     Overlay,
+    Recent,
     Root,
     Search,
     SessionPage,
@@ -52,6 +53,7 @@ from .data import AsyncDataCalls
 from .documents import AsyncDocumentCalls
 from .messages import AsyncMessageCalls
 from .owner_usage import sum_of_sessions
+from .recent import recent_by_reads
 
 
 class AsyncStore(AsyncMessageCalls, AsyncDataCalls, AsyncDocumentCalls):
@@ -143,6 +145,17 @@ class AsyncStore(AsyncMessageCalls, AsyncDataCalls, AsyncDocumentCalls):
         their start and not their end. By a `key`, looking costs what it finds (where the store's
         page says so). Raises `UsageError` for a cursor that is none.
         """
+
+    async def find_recent(
+        self, owner: str, sessions: Sequence[str], *, document: str | None = None
+    ) -> list[Recent | None]:
+        """Find the ends of the paths to sessions' tips, each with the document of a key.
+
+        In the order asked; None for what is not there. An expired document is not found. The cost
+        is that of the last places and not of the histories. This one reads session after session;
+        a store that can ask for all of them at once overrides it.
+        """
+        return await recent_by_reads(self, owner, sessions, document)
 
     @abstractmethod
     async def delete_session(

@@ -32,20 +32,25 @@ class Request(NamedTuple):
 
     @property
     def is_next(self) -> bool:
-        """Whether it is one message after the tip, whatever comes along with it."""
+        """Whether it is one message after the tip, without data, whatever comes along with it."""
+        return self.is_next_with_any_data and self.batch[0].data is None
+
+    @property
+    def is_next_with_any_data(self) -> bool:
+        """Whether it is one message after the tip, with data or without."""
         return (
             len(self.batch) == 1
+            and not self.batch[0].is_mark
             and self.parent is None
             and self.expected_tip is None
             and self.expected_snapshot is None
             and self.expected_data is None
-            and self.batch[0].data is None
         )
 
     @property
     def data(self) -> bytes | None:
         """The data of the last message."""
-        return self.batch[-1].data
+        return self.batch[-1].data if self.batch else None
 
     @property
     def has_digests(self) -> bool:

@@ -21,6 +21,11 @@ def read_cursor(query: SessionQuery, pattern: re.Pattern[str]) -> re.Match[str] 
     return match
 
 
+def second_of(order: str, active_us: int, updated_us: int) -> int:
+    """Return the second by which a session is placed; by creation it is its number that counts."""
+    return {"active": active_us, "updated": updated_us, "created": 0}[order] // 1_000_000
+
+
 def is_listed(
     query: SessionQuery,
     *,

@@ -17,10 +17,17 @@ from ...errors import (
     StoreCorruptError,
     StoreError,
     StoreUnavailableError,
+    UnsupportedOperationError,
     UsageError,
 )
 from ...model import EntryRef, Position, Root
 from ...rules.codec import Packed
+
+
+def no_data() -> UnsupportedOperationError:
+    """Return the error for what needs data at positions."""
+    return UnsupportedOperationError("this store keeps no data at positions: use another")
+
 
 # What is not there
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ...calls import AsyncAnswer
 from ...errors import UsageError
+from ...rules.wording import a_kind
 from ..base._async.runner import AsyncRunner
 from ..base._async.unit import AsyncUnit
 from ..base._sync.runner import Runner
@@ -92,7 +93,7 @@ class MemoryRunner(Runner):
         if not isinstance(snapshot, MemorySnapshot):
             raise UsageError(
                 f"a memory store is restored from what its snapshot() gave, "
-                f"not from a {type(snapshot).__name__}",
+                f"not from {a_kind(snapshot)}",
                 path="snapshot",
             )
 

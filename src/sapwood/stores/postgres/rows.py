@@ -22,7 +22,7 @@ SESSION_COLUMNS = (
 RECORD_COLUMNS = (
     "s.id, s.tip, t.id, s.fork, s.context, s.messages, s.version, s.created_at, s.active_at,"
     " p.title, p.state, p.tags, p.budget, p.parent_kind, p.parent, p.attributes,"
-    " p.model, p.source, p.end_reason, p.system, p.system_key, s.closed,"
+    " p.model, p.source, p.end_reason, p.system, p.system_key, p.title_key, s.closed,"
     " CASE WHEN EXISTS (SELECT 1 FROM {s}.data x WHERE x.tree = s.tree)"
     " THEN {s}.data_at(s.tree, s.tip) ELSE 0 END, s.kind, s.updated_at"
 )

@@ -61,10 +61,15 @@ def changes_of(record: Record, n: int, part: FeedPart, version: int | None) -> l
     """
     works = [record.work, *record.also]
     told = [change for work in works for change in _changes_of(work, part)]
-    is_of_record = not n or any(isinstance(work, ChangeProfile | MoveTip) for work in works)
+    is_of_record = not n or any(map(_is_of_record, works))
     if is_of_record and version is not None:
         told.append(_change(part, ChangeKind.RECORD, record.stamp, version))
     return told
+
+
+def _is_of_record(work: LogWork) -> bool:
+    """Whether work changed the session's record."""
+    return isinstance(work, MoveTip) or (isinstance(work, ChangeProfile) and not work.as_it_lies)
 
 
 def _changes_of(work: LogWork, part: FeedPart) -> list[Change]:
@@ -77,7 +82,7 @@ def _changes_of(work: LogWork, part: FeedPart) -> list[Change]:
                 for depth, said in enumerate(work.messages, work.first)
                 if said.version and not said.is_mark and (at := ("", work.number, depth))
             ]
-        case Edit():
+        case Edit(as_it_lies=False):
             at = ("", work.number, work.depth)
             return [_change(part, ChangeKind.UPDATE, work.at_us, work.version, work.id, at)]
         case Erase():

@@ -43,6 +43,7 @@ from .work import (
     RegisterReader,
     RenewDocument,
     Retire,
+    RewriteData,
     SkipNumbers,
     TrimFeed,
     UndoOverlay,
@@ -136,6 +137,10 @@ def _appended(state: LogState, work: Append) -> LogState:
 
 def _edit(state: LogState, work: Edit) -> LogState:
     edited = Edited(state.n, work.tokens - work.original, False, work.appended)
+    if work.as_it_lies:
+        before = state.edits.get(work.number, {}).get(work.depth)
+        edited = edited._replace(changed=0 if before is None else before.changed_by)
+        return _edited(state, work.number, work.depth, edited)
     after = _edited(state, work.number, work.depth, edited)
     return replace(after, updated_us=work.at_us)
 
@@ -186,14 +191,29 @@ def _erase_own_field(state: LogState, field: str, end: Place) -> LogState:
     number = number_of(end.segment)
     fields = state.erased_fields.get(number, {})
     deepest = max(end.depth, fields.get(field, 0))
-    litter = [
-        (kept.n, depth) for depth, kept in state.data.get(number, {}).items() if depth <= end.depth
-    ]
+    versions = state.data.get(number, {})
+    above = {depth: kept for depth, kept in versions.items() if depth <= end.depth}
+    litter = [(kept.anew, 0) if kept.anew else (kept.n, depth) for depth, kept in above.items()]
+    anew = {
+        depth: kept._replace(erased=(*kept.erased, field))
+        for depth, kept in above.items()
+        if kept.anew
+    }
     return replace(
         state,
+        data=state.data | {number: versions | anew} if anew else state.data,
         erased_fields=state.erased_fields | {number: fields | {field: deepest}},
         litter=[*state.litter, *litter],
     )
+
+
+def _rewrite_data(state: LogState, work: RewriteData) -> LogState:
+    versions = state.data[work.number]
+    kept = versions[work.depth]
+    # In the order of their depths, by which the nearest is looked for.
+    data = versions | {work.depth: kept._replace(anew=state.n, erased=())}
+    litter = (kept.anew, 0) if kept.anew else (kept.n, work.depth)
+    return replace(state, data=state.data | {work.number: data}, litter=[*state.litter, litter])
 
 
 def _add_overlay(state: LogState, work: AddOverlay) -> LogState:
@@ -208,6 +228,9 @@ def _add_overlay(state: LogState, work: AddOverlay) -> LogState:
         base=work.base,
         tokens=work.tokens,
     )
+    if any(it.stamp == work.stamp for it in state.overlays):
+        overlays = [laid if it.stamp == work.stamp else it for it in state.overlays]
+        return replace(state, overlays=overlays)
     return replace(state, overlays=[*state.overlays, laid])
 
 
@@ -281,6 +304,10 @@ def _without_messages(state: LogState) -> LogState:
 def _change_session(state: LogState, work: LogWork) -> LogState:
     """Fold what changes a little of a session's state."""
     match work:
+        case PutDocument(as_it_lies=True):
+            anew = state.documents[work.key]._replace(n=state.n)
+            documents = state.documents | {work.key: anew}
+            return replace(state, documents=documents, litter=_without_value(state, work.key))
         case PutDocument():
             version, n = version_at(state, state.n), state.n
             times, created = (work.updated_us, work.expires_us), _created_before(state, work)
@@ -290,6 +317,8 @@ def _change_session(state: LogState, work: LogWork) -> LogState:
         case RenewDocument():
             renewed = state.documents[work.key]._replace(expires_us=work.expires_us)
             return replace(state, documents=state.documents | {work.key: renewed})
+        case ChangeProfile(as_it_lies=True):
+            return replace(state, profile=work.profile)
         case ChangeProfile():
             changed = replace(state, profile=work.profile, version=state.version + 1)
             active_us = state.active_us if work.active_us is None else work.active_us
@@ -353,6 +382,7 @@ _FOLDS: dict[type, Callable[[LogState, Any], LogState]] = {
     Edit: _edit,
     Erase: _erase,
     EraseField: _erase_field,
+    RewriteData: _rewrite_data,
     AddOverlay: _add_overlay,
     AddUsage: _add_usage,
     Clear: _clear,

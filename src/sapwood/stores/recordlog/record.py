@@ -18,7 +18,7 @@ from ...rules.data import without_field
 from .errors import BehindError, decoded, too_large
 from .fold import fold
 from .log_documents import LogDocument, LogKind, record_key
-from .state import LogState, decode_state
+from .state import KeptData, LogState, decode_state
 from .work import (
     AddOverlay,
     AddUsage,
@@ -31,6 +31,7 @@ from .work import (
     NoteSwept,
     PutDocument,
     Retire,
+    RewriteData,
     TrimFeed,
     WipeLog,
     WritePage,
@@ -103,6 +104,14 @@ def decode_record(data: bytes, where: str) -> Record:
         said = [it for bundle in work.bundles for it in _opened(bundle, where)]
         return replace(record, work=replace(work, messages=said, bundles=[]))
     return record
+
+
+def works_in(stored: LogDocument | None) -> list[LogWork]:
+    """Return all that a record did; nothing for one that is not there, or was emptied."""
+    if stored is None or not stored.data:
+        return []
+    record = decode_record(stored.data, stored.id)
+    return [record.work, *record.also]
 
 
 def work_of(stored: LogDocument | None) -> LogWork | None:
@@ -215,8 +224,16 @@ def _tidied_along(record: Record, n: int, state: LogState) -> list[LogWork]:
 def _tidied(work: LogWork, n: int, state: LogState) -> LogWork:
     match work:
         case Append():
-            left = _cut(work, state.edits.get(work.number, {}).__contains__)
-            return _without_fields(left, state.erased_fields.get(work.number, {}))
+            said = _cut(work, state.edits.get(work.number, {}).__contains__)
+            said = _without_data(said, state.data.get(work.number, {}))
+            return _without_fields(said, state.erased_fields.get(work.number, {}))
+        case RewriteData(value=bytes() as value):
+            version = state.data.get(work.number, {}).get(work.depth)
+            if version is None:
+                return work
+            erased = dict.fromkeys(version.erased, work.depth)
+            left = data_left(value, erased, work.depth)
+            return replace(work, value=left if version.anew == n else None)
         case Edit(body=bytes()):
             edited = state.edits.get(work.number, {}).get(work.depth)
             is_said = edited is None or edited.n == n
@@ -226,6 +243,16 @@ def _tidied(work: LogWork, n: int, state: LogState) -> LogWork:
             is_kept = kept is not None and kept.n == n
             return work if is_kept else replace(work, value=None)
     return work
+
+
+def _without_data(work: Append, versions: Mapping[int, KeptData]) -> Append:
+    """Take data out of an append that was written anew since; that there was some stays known."""
+    gone = {depth for depth, kept in versions.items() if kept.anew}
+    said = [
+        replace(it, data=b"") if depth in gone and it.data else it
+        for depth, it in enumerate(work.messages, work.first)
+    ]
+    return replace(work, messages=said) if gone else work
 
 
 def _without_fields(work: Append, fields: Mapping[str, int]) -> Append:
@@ -267,6 +294,10 @@ def _emptied(it: AppendedMessage, with_data: bool) -> AppendedMessage:
     return replace(it, role=None, body=None, digest=None, data=data)
 
 
+_InPlace = Edit | RewriteData
+"""What says something else for a position that was given before."""
+
+
 class Needed(msgspec.Struct):
     """What others stand on in a log of which segments are retired."""
 
@@ -281,13 +312,23 @@ def swept(stored: LogDocument, state: LogState, needed: Needed) -> LogDocument |
     if not stored.data or stored.n >= state.page:
         return True
     record = decode_record(stored.data, stored.id)
-    if isinstance(record.work, Append | Edit) and record.work.number > state.retired:
+    if isinstance(record.work, Append | _InPlace) and record.work.number > state.retired:
         return True
+    along = [it for it in record.also if not isinstance(it, _InPlace)]
     work = _needed_work(record, stored, state, needed)
-    left = _left_to(record, work, stored.n, state)
+    left = _left_to(replace(record, also=along), work, stored.n, state)
+    kept = [it for it in record.also if isinstance(it, _InPlace) and _is_needed(it, needed)]
+    if kept and left is None:
+        left = replace(record, work=kept[0], state=None, also=kept[1:])
+    elif kept and left is not None:
+        left = replace(left, also=[*left.also, *kept])
     if left is None or left == record:
         return left is not None
     return replace(stored, data=encode_record(left), is_page=False)
+
+
+def _is_needed(work: Edit | RewriteData, needed: Needed) -> bool:
+    return work.depth <= needed.depths.get(work.number, 0)
 
 
 def _left_to(record: Record, work: LogWork | None, n: int, state: LogState) -> Record | None:
@@ -315,6 +356,8 @@ def _unsaid(work: LogWork) -> LogWork:
             return _cut(work, lambda _: True, with_data=True)
         case Edit():
             return replace(work, role=None, digest=None, body=None)
+        case RewriteData():
+            return replace(work, value=None)
     return work
 
 
@@ -329,8 +372,8 @@ def _needed_work(
                 # It cleared the session, too: of that the change feed tells as of the others.
                 return Clear(work.at_us, work.version) if work.clears else None
             return _cut(work, lambda depth: depth > last, with_data=True)
-        case Edit() as work:
-            return work if work.depth <= needed.depths.get(work.number, 0) else None
+        case Edit() | RewriteData() as work:
+            return work if _is_needed(work, needed) else None
         case AddOverlay() as work:
             in_force = {it.n for it in state.overlays if it.log == state.log}
             return work if stored.n in needed.records | in_force else None

@@ -14,10 +14,18 @@ from ...rules.codec import MARK_DIGEST, Body, decode_body, digest
 from ...rules.tree import Place, Span
 from .errors import BehindError
 from .log_documents import LogDocument
-from .record import open_record, runs_of, work_of
+from .record import open_record, runs_of, works_in
 from .state import Edited
 from .view import LogView
-from .work import Append, AppendedMessage, Edit, segment_name
+from .work import (
+    Append,
+    AppendedMessage,
+    Edit,
+    RewriteData,
+    log_of,
+    number_of,
+    segment_name,
+)
 
 
 class LogRow(NamedTuple):
@@ -86,25 +94,44 @@ def _row(place: Place, n: int, said: AppendedMessage, base: int) -> LogRow:
     )
 
 
-def as_edited(row: LogRow, edited: Edited | None, stored: LogDocument | None) -> LogRow:
-    """Return a message as it is now; `stored` is the record that edited it.
+class Rewordings:
+    """What records say of positions that were given before, each record decoded once."""
 
-    Begin again when it was edited once more since.
-    """
-    if edited is None:
-        return row
-    if edited.is_erased:
-        return row._replace(role="", tokens=0, body=None, digest=None)
-    work = work_of(stored)
-    if not isinstance(work, Edit) or work.body is None:
-        raise BehindError
-    return row._replace(
-        role=work.role or "",
-        tokens=work.tokens,
-        version=work.version,
-        body=work.body,
-        digest=work.digest,
-    )
+    def __init__(self, records: Iterable[LogDocument | None]) -> None:
+        works = [(it.log, it.n, work) for it in records if it for work in works_in(it)]
+        self._edits = {
+            (log, n, it.number, it.depth): it for log, n, it in works if isinstance(it, Edit)
+        }
+        self._data = {
+            (log, n, it.number, it.depth): it for log, n, it in works if isinstance(it, RewriteData)
+        }
+
+    def row(self, row: LogRow, edited: Edited | None, anew: int) -> LogRow:
+        """Return a message as it is now; `anew` is the record that wrote its data anew, or 0.
+
+        Begin again when it was edited, or written, once more since.
+        """
+        segment, depth = row.place
+        log, number = log_of(segment), number_of(segment)
+        if anew:
+            data = self._data.get((log, anew, number, depth))
+            if data is None or data.value is None:
+                raise BehindError
+            row = row._replace(data=data.value)
+        if edited is None:
+            return row
+        if edited.is_erased:
+            return row._replace(role="", tokens=0, body=None, digest=None)
+        work = self._edits.get((log, edited.n, number, depth))
+        if work is None or work.body is None:
+            raise BehindError
+        return row._replace(
+            role=work.role or "",
+            tokens=work.tokens,
+            version=work.version,
+            body=work.body,
+            digest=work.digest,
+        )
 
 
 def first_digest(row: LogRow) -> bytes | None:

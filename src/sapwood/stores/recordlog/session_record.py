@@ -22,13 +22,13 @@ from ...model import (
 from ...rules.codec import decode_json, encode_json
 from ...rules.merge import merge_json
 from ...rules.system import merged
-from ..base.listing import is_listed, read_cursor
+from ..base.listing import is_listed, read_cursor, second_of
 from .state import LogState
 from .work import LogProfile, public
 
 PageKey = tuple[int, str]
 
-_CURSOR = re.compile(r"(active|created)\.(-?[0-9]{1,20})\.([0-9a-f]{1,40})", re.ASCII)
+_CURSOR = re.compile(r"(active|created|updated)\.(-?[0-9]{1,20})\.([0-9a-f]{1,40})", re.ASCII)
 
 
 def patched(profile: LogProfile, patch: SessionPatch | NewSession) -> LogProfile:
@@ -78,21 +78,26 @@ def record_of(state: LogState, context: int, data_at: Position | None) -> Sessio
         version=state.version,
         created_us=state.created_us,
         active_us=state.active_us,
-        updated_us=state.updated_us or max(state.created_us, state.active_us),
+        updated_us=updated_us_of(state),
         data_at=data_at,
     )
 
 
+def updated_us_of(state: LogState) -> int:
+    """Return when a session was last written to; earlier versions did not keep it."""
+    return state.updated_us or max(state.created_us, state.active_us)
+
+
 def page_of(states: Iterable[LogState], query: SessionQuery) -> tuple[list[LogState], str | None]:
-    """Return a page of sessions, newest first, and the cursor that continues it."""
+    """Return a page of sessions in the order asked for, and the cursor that continues it."""
     after = read_cursor(query, _CURSOR)
     start = None if after is None else (int(after[2]), after[3])
     found = [
         state
         for state in states
-        if (start is None or _key(state, query.order) < start) and _is_listed(state, query)
+        if _is_after(_key(state, query.order), start, query) and _is_listed(state, query)
     ]
-    found.sort(key=lambda state: _key(state, query.order), reverse=True)
+    found.sort(key=lambda state: _key(state, query.order), reverse=not query.reverse)
     page = found[: query.limit]
     if len(found) <= query.limit:
         return page, None
@@ -101,7 +106,11 @@ def page_of(states: Iterable[LogState], query: SessionQuery) -> tuple[list[LogSt
 
 
 def _key(state: LogState, order: str) -> PageKey:
-    return (state.active_us // 1_000_000 if order == "active" else 0), state.log
+    return second_of(order, state.active_us, updated_us_of(state)), state.log
+
+
+def _is_after(key: PageKey, start: PageKey | None, query: SessionQuery) -> bool:
+    return start is None or (key > start if query.reverse else key < start)
 
 
 def _is_listed(state: LogState, query: SessionQuery) -> bool:

@@ -38,6 +38,13 @@ class Edited(NamedTuple):
     delta: int
     is_erased: bool
     appended: int
+    changed: int | None = None
+    """The record that changed it last, or 0, where `n` only wrote it anew."""
+
+    @property
+    def changed_by(self) -> int:
+        """The record by which it last said something else; 0 when it never did."""
+        return self.n if self.changed is None else self.changed
 
 
 class KeptData(NamedTuple):
@@ -45,6 +52,10 @@ class KeptData(NamedTuple):
 
     n: int
     is_mark: bool = False
+    anew: int = 0
+    """The record that wrote it anew, if one did."""
+    erased: tuple[str, ...] = ()
+    """The fields that were taken out of it since."""
 
 
 class MessagePlace(NamedTuple):

@@ -105,11 +105,22 @@ class LogView:
         """Whether a position is a mark."""
         return self.has_data and self.states[log_of(place.segment)].is_mark(place)
 
+    def data_anew(self, place: Place) -> int:
+        """Return the record that wrote the data at a position anew; 0 for none."""
+        kept = self.states[log_of(place.segment)].data.get(number_of(place.segment), {})
+        return kept[place.depth].anew if place.depth in kept else 0
+
     def data_left(self, place: Place, data: bytes) -> bytes:
         """Return the data at a position without the fields that were erased."""
-        fields = self.states[log_of(place.segment)].erased_fields.get(number_of(place.segment), {})
+        state, number = self.states[log_of(place.segment)], number_of(place.segment)
+        known = state.erased_fields.get(number, {})
+        kept = state.data.get(number, {}).get(place.depth)
+        # What was written anew may have a field again that was erased before.
+        fields = known
+        if kept is not None and kept.anew:
+            fields = dict.fromkeys(kept.erased, place.depth)
         for end, field in self.own.foreign_fields:
-            if end.segment == place.segment:
+            if end.segment == place.segment and known.get(field, 0) < end.depth:
                 fields = fields | {field: max(end.depth, fields.get(field, 0))}
         return data_left(data, fields, place.depth)
 

@@ -145,6 +145,8 @@ class Edit(msgspec.Struct, frozen=True, array_like=True, tag="edit"):
     role: str | None
     digest: bytes | None
     body: bytes | None
+    as_it_lies: bool = False
+    """It was written anew, and not changed: nobody is told."""
 
 
 class ErasedPlace(msgspec.Struct, frozen=True, array_like=True):
@@ -178,6 +180,14 @@ class EraseField(msgspec.Struct, frozen=True, array_like=True, tag="unset"):
     ends: list[StoredPlace]
 
 
+class RewriteData(msgspec.Struct, frozen=True, array_like=True, tag="redata"):
+    """A version of this log's data is written anew; without a value that was replaced since."""
+
+    number: int
+    depth: int
+    value: bytes | None
+
+
 class LogProfile(msgspec.Struct, frozen=True, array_like=True):
     """What a user may change of a session."""
 
@@ -200,6 +210,7 @@ class ChangeProfile(msgspec.Struct, frozen=True, array_like=True, tag="change"):
     profile: LogProfile
     at_us: int = 0
     active_us: int | None = None
+    as_it_lies: bool = False
 
 
 class MoveTip(msgspec.Struct, frozen=True, array_like=True, tag="move"):
@@ -212,7 +223,7 @@ class MoveTip(msgspec.Struct, frozen=True, array_like=True, tag="move"):
 
 
 class AddOverlay(msgspec.Struct, frozen=True, array_like=True, tag="cover"):
-    """An overlay is put in force. `above` are the tokens above it, `base` those to its end."""
+    """An overlay is put in force, or anew: `above` are tokens above it, `base` those to its end."""
 
     id: str
     first: StoredPlace
@@ -242,6 +253,8 @@ class PutDocument(msgspec.Struct, frozen=True, array_like=True, tag="put"):
     expires_us: int | None
     value: bytes | None
     inherit: bool = True
+    as_it_lies: bool = False
+    """Its version and times stay."""
 
 
 class RenewDocument(msgspec.Struct, frozen=True, array_like=True, tag="renew"):
@@ -350,6 +363,7 @@ LogWork = (
     | Edit
     | Erase
     | EraseField
+    | RewriteData
     | ChangeProfile
     | MoveTip
     | AddOverlay

@@ -7,7 +7,8 @@ from typing import Any
 
 from ...model import Entry, History, Message, Read, Summary
 from ..base.refusals import bad_pins
-from .rows import SEP, id_or_root, name_of, overlay_of, take_messages
+from .entries import SEP, position_of, take_messages
+from .rows import id_or_root, name_of, overlay_of
 from .scripts import place_words
 
 _DEEPEST = 9_999_999_999
@@ -32,7 +33,7 @@ def history_of(answer: Sequence[Any], session: str, query: Read) -> History:
     """Make a history of what the script answered."""
     if answer[0] == b"pins":
         raise bad_pins(session)
-    _, version, _, leaf, tip, context, _, more, pieces, _ = answer
+    _, version, _, leaf, tip, context, _, more, pieces, _, data = answer
     entries: list[Entry] = []
     size = 0
     for piece in reversed(pieces) if query.backwards else pieces:
@@ -50,6 +51,7 @@ def history_of(answer: Sequence[Any], session: str, query: Read) -> History:
         more=bool(more),
         bytes=size,
         snapshot=version.decode(),
+        data_at=position_of(data.decode()),
     )
 
 
@@ -62,7 +64,7 @@ def history_of_end(
     length: int,
 ) -> History | None:
     """Make a history of the end of a list, with the session's record; None when it is not all."""
-    tip, id, context, _, _ = record
+    tip, id, context, _, _, data = record
     segment, depth, above, _ = tip.split(b" ")
     room, limit = int(depth) - int(above), query.limit
     if limit is None:
@@ -85,6 +87,7 @@ def history_of_end(
         more=limit is not None and len(stored) > limit,
         bytes=size,
         snapshot=version.decode(),
+        data_at=position_of((data or b"").decode()),
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...model import Message
-from ...rules.codec import decode_body, digest
-from .rows import RedisSessionRow, message_of, name_of, split_entry
+from ...model import Message, Position
+from ...rules.codec import MARK_DIGEST, decode_body, digest
+from .entries import MARK, message_of, split_entry
+from .rows import RedisSessionRow, name_of
 
 
 class PlacedMessage(NamedTuple):
@@ -28,19 +29,30 @@ class PlacedMessage(NamedTuple):
 
     Of one that was not edited, 0, 0 and the digest, if that was given or it is a copy.
     """
+    version: bytes | None
+    """The version of the data that stands here itself: where the one before does, the value."""
+
+    @property
+    def position(self) -> Position:
+        """Where it stands."""
+        return Position(str(self.segment), self.depth)
 
     def message(self) -> Message | None:
-        """Return the message; None when it was deleted."""
+        """Return the message; None when it was deleted, or is a mark."""
         return message_of(self.entry, str(self.segment), self.depth, self.session)
 
     def first_digest(self) -> bytes | None:
         """Return the digest of the message as it was first appended; None when it was deleted."""
         head, body = split_entry(self.entry)
         if not body:
-            return None
+            return MARK_DIGEST if head.role == MARK else None
         if self.edit is not None:
             return bytes.fromhex(self.edit.split(b" ")[2].decode())
         return digest(head.role, decode_body(body, head.id))
+
+    def data(self) -> bytes | None:
+        """Return the data that stands here itself."""
+        return None if self.version is None else self.version.partition(b"\n")[2]
 
 
 class Look(NamedTuple):
@@ -49,6 +61,7 @@ class Look(NamedTuple):
     tree: str
     version: int
     appends: int
+    segments: int
     homes: int
     is_edited: bool
     now: int
@@ -73,6 +86,7 @@ def look_of(tree: str, session: str, answer: Sequence[Any]) -> Look:
         tree=tree,
         version=int(state[0]),
         appends=int(state[1]),
+        segments=int(state[2]),
         homes=int(state[3]),
         is_edited=state[4] is not None,
         now=int(now),
@@ -83,9 +97,9 @@ def look_of(tree: str, session: str, answer: Sequence[Any]) -> Look:
 
 
 def _placed(found: Sequence[Any]) -> PlacedMessage:
-    segment, depth, above, home, session, entry, parent, edit = found
+    segment, depth, above, home, session, entry, parent, *kept = found
     return PlacedMessage(
-        segment, depth, above, home.decode(), name_of(session), entry, parent.decode(), edit
+        segment, depth, above, home.decode(), name_of(session), entry, parent.decode(), *kept
     )
 
 

@@ -1,11 +1,11 @@
-"""What is stored, and under which keys: sessions, overlays, documents, entries of segments."""
+"""What is stored, and under which keys: sessions, overlays, documents."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from ...errors import StoreCorruptError
 from ...model import (
@@ -14,20 +14,18 @@ from ...model import (
     Document,
     Edge,
     EdgeKind,
-    Entry,
-    Message,
     Overlay,
     Position,
     Root,
     SessionRecord,
     SystemFields,
 )
-from ...rules.codec import Body, decode_body, decode_json
+from ...rules.codec import decode_json
 from ...rules.system import NOTHING, decode_system
 from ..base.refusals import bad_snapshot
+from .entries import position_of
 
 PREFIX = "sapwood"
-SEP = "\x1f"
 
 encode_row = msgspec.json.Encoder().encode
 _OWN = " -"
@@ -50,80 +48,6 @@ class RedisKeys:
     def owner(self, owner: str, part: str = "t") -> str:
         """Name a key of an owner; a brace in the name must not end the tag."""
         return f"{self.prefix}:{{o:{owner.translate(_QUOTED)}}}:{part}"
-
-
-class EntryHead(NamedTuple):
-    """What stands before the body of an entry; `raw` sums the tokens as they were appended."""
-
-    tokens: int
-    version: int
-    created_us: int
-    raw: int
-    role: str
-    id: str
-
-    def with_body(self, body: bytes) -> bytes:
-        """Return the entry."""
-        return SEP.join(map(str, self)).encode() + b"\n" + body
-
-
-def split_entry(entry: bytes) -> tuple[EntryHead, bytes]:
-    """Split an entry into what stands before its body, and the body; empty when deleted."""
-    head, _, body = entry.partition(b"\n")
-    try:
-        tokens, version, created, raw, role, id = head.decode().split(SEP)
-        return EntryHead(int(tokens), int(version), int(created), int(raw), role, id), body
-    except ValueError as error:
-        raise StoreCorruptError(f"an entry cannot be read: {error}") from error
-
-
-def message_of(entry: bytes, segment: str, depth: int, home: str | None) -> Message | None:
-    """Make a message of its entry; None when it was deleted."""
-    found: list[Entry] = []
-    take_messages([entry], segment, depth, home, found)
-    return cast("Message", found[0]) if found else None
-
-
-def take_messages(
-    stored: Sequence[bytes],
-    segment: str,
-    first: int,
-    home: str | None,
-    into: list[Entry],
-    bodies: bool = True,
-) -> int:
-    """Add the live messages of a run of entries; return the size of their bodies.
-
-    Without `bodies` it stands in their place.
-    """
-    size = 0
-    for depth, entry in enumerate(stored, first):
-        head, _, data = entry.partition(b"\n")
-        if not data:
-            continue
-        size += len(data) if bodies else int(data)
-        try:
-            tokens, version, created, _, role, id = head.decode().split(SEP)
-        except ValueError as error:
-            raise StoreCorruptError(f"the entry at {segment}.{depth} cannot be read") from error
-        body = decode_body(data, id) if bodies else Body([])
-        into.append(
-            Message(
-                id=id,
-                role=role,
-                parts=body.parts,
-                metadata=body.metadata,
-                extra=body.extra,
-                name=body.name,
-                segment=segment,
-                depth=depth,
-                home=home,
-                tokens=int(tokens),
-                version=int(version),
-                created_us=int(created),
-            )
-        )
-    return size
 
 
 def name_of(home: bytes | None) -> str | None:
@@ -212,6 +136,11 @@ class RedisSessionRow:
         return id_or_root(self._fields[b"ti"])
 
     @property
+    def data(self) -> str:
+        """Where the data stands that holds at the tip, as an entry says it; empty for none."""
+        return self._fields.get(b"da", b"").decode()
+
+    @property
     def fork(self) -> tuple[int, int]:
         """The fork point's segment and depth, or zeros."""
         return _place_of(self["fk"])
@@ -254,6 +183,7 @@ class RedisSessionRow:
             created_us=int(self["cr"]),
             active_us=int(self["act"]),
             updated_us=self.updated_us,
+            data_at=position_of(self.data),
         )
 
 
@@ -334,6 +264,13 @@ def overlay_of(range: bytes, stored: bytes) -> Overlay:
         created_by=rest.created_by,
         created_us=rest.created_us,
     )
+
+
+def rewritten_overlay(stored: bytes, summary: str, metadata: bytes) -> bytes:
+    """Return what is stored of an overlay when it says something else."""
+    rest = _decode_details(stored.partition(b"\n")[0])
+    head = encode_row(replace(rest, metadata=msgspec.Raw(metadata)))
+    return head + b"\n" + summary.encode()
 
 
 def is_expired(document: Document, now: int) -> bool:

@@ -18,10 +18,12 @@ _NO_WRITES = frozenset(
         "children",
         "context_tokens",
         "count_tree",
+        "data_with",
         "gaps",
         "homes_with",
         "inheritance",
         "leaves",
+        "list_data",
         "list_messages",
         "look",
         "marked_trees",
@@ -34,7 +36,9 @@ _NO_WRITES = frozenset(
         "range_tokens",
         "read_feed",
         "read_path",
+        "recent",
         "session_documents",
+        "tip_marks",
         "usage",
         "visible_pieces",
     }
@@ -67,7 +71,7 @@ _WITHOUT_PATHS = frozenset(
 _WITH_DOCUMENTS = frozenset(
     {"append", "apply", "apply_freeing", "owner_documents", "session_documents"}
 )
-_WITH_LISTING = frozenset({"claim_name", "release_name"})
+_WITH_LISTING = frozenset({"claim_name", "publish_changes", "release_name"})
 
 
 class Script(NamedTuple):

@@ -113,6 +113,8 @@ class Profile(NamedTuple):
     system: bytes = NOTHING
     system_key: bytes | None = None
     """By which it is found: its owner, then the digests of its key's parts; None without a key."""
+    title_key: bytes | None = None
+    """By which it is found: its owner, then the beginning of its title; None without one."""
 
 
 class SeenMessage(NamedTuple):
@@ -305,6 +307,7 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         source,
         end_reason,
         system,
+        _,
         _,
         closed,
         data_at,

@@ -11,7 +11,7 @@ from sqlalchemy import and_, bindparam, delete, func, literal, select, update
 from ...errors import StoreCorruptError
 from ...model import Problem
 from ...rules.codec import decode_json
-from ...rules.tree import spans_up
+from ...rules.tree import Span, spans_up
 from ..relational._sync.data import DataStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, public, unpack_place, whole_segment
 from ..relational.problems import segment_problem
@@ -84,6 +84,11 @@ class SqlDataStatements(DataStatements[Tx]):
             found += rows
             pos = rows[-1][1]
         return found
+
+    def in_span(self, session: SessionRow, span: Span, most: int) -> list[ResultRow]:
+        low, high = bounds(span)
+        args = {"tree": session.tree, "low": low, "high": high, "most": most}
+        return list(self._tx.rows(_versions_in, **args))
 
     def values(self, session: SessionRow, positions: Collection[int]) -> dict[int, bytes]:
         rows = (self._tx.row(_VALUE, tree=session.tree, pos=pos) for pos in positions)
@@ -181,6 +186,15 @@ def _in_range(t: Tables) -> Any:
     d = t.data.c
     between = d.pos.between(bindparam("low"), bindparam("high"))
     return select(d.pos, d.previous).where(d.tree == bindparam("tree"), between).order_by(d.pos)
+
+
+def _versions_in(t: Tables) -> Any:
+    d, m = t.data.c, t.message.c
+    joined = t.data.outerjoin(t.message, and_(m.tree == d.tree, m.pos == d.pos))
+    columns = (d.pos, d.previous, d.value, m.id, m.created_at)
+    between = d.pos.between(bindparam("low"), bindparam("high"))
+    found = select(*columns).select_from(joined).where(d.tree == bindparam("tree"), between)
+    return found.order_by(d.pos).limit(bindparam("most"))
 
 
 def _marks(t: Tables) -> Any:

@@ -15,7 +15,7 @@ from .tables import Tables
 from .tx import Tx, delete_by, update_by
 
 _DELETE = delete_by("document", "version")
-_RENEW = update_by("document", "version")
+_PUT = update_by("document", "version")
 
 
 class SqlDocumentStatements(DocumentStatements[Tx]):
@@ -50,9 +50,12 @@ class SqlDocumentStatements(DocumentStatements[Tx]):
         return (self._tx.add("document", **_of(scope), **stored), *stored.values())
 
     def renew(self, scope: DocumentScope, found: DocumentRow, expires_at: int) -> DocumentRow:
-        self._tx.run(_RENEW, of_version=found[DOCUMENT_VERSION], expires_at=expires_at)
+        self._tx.run(_PUT, of_version=found[DOCUMENT_VERSION], expires_at=expires_at)
         version, key, updated_at, _, *rest = found
         return (version, key, updated_at, expires_at, *rest)
+
+    def rewrite(self, scope: DocumentScope, found: DocumentRow, value: bytes) -> None:
+        self._tx.run(_PUT, of_version=found[DOCUMENT_VERSION], value=value)
 
     def delete(self, scope: DocumentScope, found: DocumentRow) -> None:
         self._tx.run(_DELETE, version=found[DOCUMENT_VERSION])

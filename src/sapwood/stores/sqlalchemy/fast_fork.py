@@ -34,17 +34,18 @@ from ...errors import MessageTooLargeError, StoreCorruptError
 from ...model import ROOT, EdgeKind, ForkPoint, NewSession, SessionRecord
 from ...rules.codec import encode_json
 from ...rules.tree import LINEAGE_CAP, Cover, Span, resolve_up, spans_up
-from ..relational._sync.sessions import packed_system
+from ..relational._sync.sessions import packed_system, title_key
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, place_of, unpack_place
 from ..relational.rows import KIND_RECORD, PINS_KEY, Profile, SessionRow, pinned_ids
 from ..relational.walk import pins_under
 from .direct import Compound, has_compounds, number
 from .feed import newest_after, newest_message
+from .listing import put_tags
 from .locks import lock_owner
 from .lookup import is_seen, key_of, pack_tags, session_columns
 from .sessions import SqlSessionStatements
 from .tables import FLOOR, Tables
-from .tx import Tx
+from .tx import Tx, select_by
 
 _LOCK = """BEGIN NOT ATOMIC
 DECLARE sapwood_locked, sapwood_at_tree, sapwood_at_source BIGINT;
@@ -58,6 +59,7 @@ _TREE: Any = literal_column("sapwood_at_tree")
 _SOURCE: Any = literal_column("sapwood_at_source")
 _HOME: Any = literal_column("sapwood_new_home")
 _FORK: Any = literal_column("sapwood_new_fork")
+_NUMBER = select_by("session", "key", of=["number"])
 _EDIT, _PIN = 0, -1
 """What stands in the place of an overlay's number in the other rows of a look."""
 
@@ -101,17 +103,13 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     now = tx.now() if new.created_us is None else new.created_us
     version, kind = (at.floor or 0) + 1, source.kind if new.kind is UNSET else new.kind
     profile = _profile(source.owner, new, parent, at)
-    values = {f"new_{key}": value for key, value in profile._asdict().items()} | {
-        "new_owner": source.owner,
-        "new_id": new.id,
-        "new_key": key_of(owner, new.id),
-        "new_tree": source.tree,
-        "new_tip": at.pos,
-        "new_context": context,
-        "new_version": version,
-        "new_kind": kind,
+    session = {
+        **{"owner": source.owner, "id": new.id, "key": key_of(owner, new.id), "kind": kind},
+        **{"tree": source.tree, "tip": at.pos, "context": context, "version": version},
+    }
+    values = {f"new_{key}": value for key, value in (profile._asdict() | session).items()} | {
         "now": now,
-        "written_at": tx.now(),
+        **{"written_at": tx.now(), "written_s": tx.now() // 1_000_000},
         "now_s": now // 1_000_000,
         "owner": source.owner,
         "source": source.number,
@@ -126,6 +124,8 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     # Names are bytes there.
     given = {key: it.encode() if isinstance(it, str) else it for key, it in values.items()}
     tx.direct(_write, len(ranges)).run(tx.conn, given)
+    if profile.tags:
+        put_tags(tx, source.owner, tx.value(_NUMBER, key=values["new_key"]), profile.tags)
     figures = (new.id, at.pos, _name(at.id), at.pos, context, 0, version, now, now)
     rest = (0, 0, kind, values["written_at"])
     return SqlSessionStatements(tx).record_of((*figures, *profile, *rest), context)
@@ -176,6 +176,7 @@ def _profile(owner: int, new: NewSession, parent: str, at: _Point) -> Profile:
         end_reason=new.end_reason,
         system=system,
         system_key=system_key,
+        title_key=title_key(owner, new.title),
     )
 
 
@@ -343,12 +344,12 @@ def _write(t: Tables, count: int) -> Compound:
     """Write a fork that stands on a path of so many ranges."""
     i, d, f = t.inherited.c, t.document.c, t.in_force.c
     source: Any = bindparam("source")
-    given = ("owner", "id", "key", "tree", "tip", "context", "version", "kind")
+    given = ("owner", "id", "key", "tree", "tip", "context", "version", "kind", "state")
     session: dict[str, Any] = {key: bindparam(f"new_{key}") for key in given}
     session |= {"fork": session["tip"], "home": _HOME}
     session |= dict.fromkeys(("ends", "running", "messages", "overlays", "closed"), number(0))
     session |= dict.fromkeys(("created_at", "active_at"), bindparam("now"))
-    session["updated_at"] = bindparam("written_at")
+    session |= {"updated_at": bindparam("written_at"), "updated_s": bindparam("written_s")}
     profile: dict[str, Any] = {key: bindparam(f"new_{key}") for key in Profile._fields}
     copied = (d.key, d.updated_at, d.value, d.inherit, d.created_at)
     documents = select(d.owner, _FORK, *copied).where(

@@ -38,6 +38,7 @@ from ..relational.rows import (
 from ..relational.walk import covering, inherited_follower, on_path, parent_pos
 from .data import data_at
 from .feed import record_changes
+from .listing import written_at
 from .lookup import homes_with, id_at, in_parts, own_segments, rows_at
 from .quick_read import (
     NO_LIMIT,
@@ -106,7 +107,7 @@ def write_after(
     tx.add_all("message", rows)
     context = _context_after(tx, row, pos, before, running - before)
     figures = {"tip": first + len(batch) - 1, "ends": 1, "running": running, "context": context}
-    figures |= {"updated_at": now}
+    figures |= written_at(now)
     if not batch[-1].is_mark:
         said = said_at(batch[-1], now)
         figures |= {"messages": row.messages + len(batch)}
@@ -161,12 +162,13 @@ class SqlMessageStatements(MessageStatements[Tx]):
 
     # changes
 
-    def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
+    def rewrite(self, session: SessionRow, pos: int, new: Packed, *, counts: bool = True) -> int:
         [(_, role, kept, stored, id, tokens)] = self._contents(session, [pos])
         first = first_digest(role, kept, stored, id)
         extra = decode_body(stored, id).extra if new.keeps_extra else {}
         body = keeping_extra(new, extra).body
         content = {"role": new.role, "tokens": new.tokens, "digest": first, "body": body}
+        content["more"] = int(counts)
         self._tx.run(_rewrite, of_tree=session.tree, of_pos=pos, **content)
         return int(tokens)
 
@@ -184,7 +186,7 @@ class SqlMessageStatements(MessageStatements[Tx]):
         record_changes(self._tx, session, number, list(deltas))
         for pos, delta in deltas.items():
             self._keep_sum(session, pos, delta)
-        self._tx.run(put_session, of_number=session.number, updated_at=self._tx.now())
+        self._tx.run(put_session, of_number=session.number, **written_at(self._tx.now()))
         renew_context(self._tx, session)
 
     def _keep_sum(self, session: SessionRow, pos: int, delta: int) -> None:
@@ -324,7 +326,7 @@ def _rewrite(t: Tables) -> Any:
     return (
         update(t.message)
         .where(m.tree == bindparam("of_tree"), m.pos == bindparam("of_pos"))
-        .values(version=m.version + 1)
+        .values(version=m.version + bindparam("more"))
     )
 
 

@@ -20,9 +20,10 @@ from ..relational.walk import ranges_between
 from .lookup import in_parts, overlay_columns
 from .sums import deltas_between, path_tokens
 from .tables import Tables
-from .tx import ResultRow, Tx, delete_by, select_by
+from .tx import ResultRow, Tx, delete_by, select_by, update_by
 
 _BY_ID = select_by("overlay", "tree", "id", of=["number"])
+_REWRITE = update_by("overlay", "number")
 _OUT_OF_FORCE = delete_by("in_force", "session", "last", "overlay")
 
 
@@ -43,6 +44,10 @@ class SqlOverlayStatements(OverlayStatements[Tx]):
         number = self._tx.add("overlay", tree=session.tree, **values)
         put_in_force(self._tx, session.number, new.first, new.last, number)
         return (number, *values.values())
+
+    def rewrite(self, session: SessionRow, found: ResultRow, summary: str, metadata: bytes) -> None:
+        said = {"metadata": metadata, "summary": summary.encode()}
+        self._tx.run(_REWRITE, of_number=found[OVERLAY_NUMBER], **said)
 
     def remove(self, session: SessionRow, found: ResultRow) -> None:
         number = found[OVERLAY_NUMBER]

@@ -48,6 +48,7 @@ def append_one(tx: Tx, request: Request) -> Appended | None:
         "at": said,
         "at_s": said // 1_000_000,
         "written_at": now,
+        "written_s": now // 1_000_000,
     }
     if tx.kind == "sqlite":
         moved = _add_to_sqlite(tx, it, asked, now)
@@ -135,6 +136,7 @@ def _advance(t: Tables, is_ours: bool) -> Any:
         "active_at": bindparam("at", type_=s.active_at.type),
         "active_s": bindparam("at_s", type_=s.active_s.type),
         "updated_at": bindparam("written_at", type_=s.updated_at.type),
+        "updated_s": bindparam("written_s", type_=s.updated_at.type),
     }
     if t.kind == "mysql":
         # The answer to a statement that gives back no rows tells the tip.
@@ -189,7 +191,8 @@ def append_each(tx: Tx, requests: Sequence[Request]) -> list[Appended | None]:
     if rows:
         seqs = tx.next_seqs(len(rows))
         tx.add_given("message", [row | seq for row, seq in zip(rows, seqs, strict=True)])
-        tx.conn.execute(tx.made(_advance_all, len(rows)), moved | {"written_at": now})
+        moved |= {"written_at": now, "written_s": now // 1_000_000}
+        tx.conn.execute(tx.made(_advance_all, len(rows)), moved)
     return answers
 
 
@@ -226,5 +229,6 @@ def _advance_all(t: Tables, count: int) -> Any:
             active_at=each("a"),
             active_s=each("s"),
             updated_at=bindparam("written_at", type_=s.updated_at.type),
+            updated_s=bindparam("written_s", type_=s.updated_at.type),
         )
     )

@@ -35,6 +35,7 @@ from ...errors import (
 from ...rules.ids import MAX_KEY_BYTES
 from .admin import counted_up
 from .column_types import KeyName, Name
+from .listing import list_earlier
 from .locks import Mode, advisory_number, begin, now_us
 from .tables import NAMES, THEIRS, Tables
 from .tx import Statements, Tx
@@ -49,12 +50,14 @@ LATER: dict[int, dict[str, tuple[str, ...]]] = {
     3: {"session": ("closed",), "document": ("inherit",)},
     4: {
         "document": ("created_at",),
-        "session": ("has_data", "kind", "updated_at"),
+        "session": ("has_data", "kind", "updated_at", "updated_s", "state"),
         "segment": ("data_at",),
-        "profile": ("system", "system_key"),
+        "profile": ("system", "system_key", "title_key"),
     },
 }
-LATER_TABLES = {4: ("data",)}
+LATER_TABLES = {4: ("data", "tag")}
+# Indexes of sessions in place of which there are others.
+_EARLIER_INDEXES = ("by_activity", "by_age")
 LATER_NAMES = {3: "0003_units", 4: "0004_layers"}
 _WITHOUT_TRANSACTIONS = {"MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"}
 
@@ -165,7 +168,20 @@ class Migrator:
             # is committed by itself, may have left tables without theirs.
             for index in [index for table in t.all for index in table.indexes]:
                 index.create(self._conn, checkfirst=True)
+        if 4 in left:
+            self._drop_indexes()
         _begin_counting(self._conn, t)
+
+    def _drop_indexes(self) -> None:
+        table, prepare = self._tables.session, self._conn.dialect.identifier_preparer
+        there = {it["name"] for it in inspect(self._conn).get_indexes(table.name, table.schema)}
+        for name in {f"{table.name}_{it}" for it in _EARLIER_INDEXES} & there:
+            where, quoted = "", prepare.quote(str(name))
+            if self._tables.kind == "mysql":
+                where = f" ON {prepare.format_table(table)}"
+            elif table.schema:
+                quoted = f"{prepare.quote_schema(table.schema)}.{quoted}"
+            self._conn.execute(text(f"DROP INDEX {quoted}{where}"))
 
     def _record(self, steps: list[SchemaStep]) -> None:
         m = self._tables.migration
@@ -358,4 +374,6 @@ def _is_bytewise(found: Any) -> bool:
 
 
 def _begin_counting(conn: Connection, tables: Tables) -> None:
-    counted_up(Tx(conn, Statements(tables), None))
+    tx = Tx(conn, Statements(tables), None)
+    counted_up(tx)
+    list_earlier(tx)

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
+    case,
     cast,
     collate,
     func,
@@ -227,7 +228,8 @@ def _portions(keys: Sequence[ResultRow]) -> Iterator[list[tuple[int, int]]]:
 def _said(t: Tables) -> Any:
     m = t.message.c
     wanted = tuple_(m.tree, m.pos).in_(bindparam("places", expanding=True))
-    return select(m.created_at, m.tree, m.pos, m.home, m.id, m.role, m.body).where(wanted)
+    said = _json_in(t.kind, m.body)
+    return select(m.created_at, m.tree, m.pos, m.home, m.id, m.role, said).where(wanted)
 
 
 def _summaries(t: Tables) -> Any:
@@ -316,6 +318,13 @@ def _is_stored_as_is(word: str) -> bool:
     return word.isprintable() and not {*word} & {'"', "\\"}
 
 
+def _json_in(kind: str, body: Any) -> Any:
+    """Return what of a body is JSON: not the bytes of files, which stand behind a NUL."""
+    nul: Any = literal_column("decode('00', 'hex')" if kind == "postgresql" else "x'00'")
+    end = func.position(nul.op("IN")(body)) if kind == "postgresql" else func.instr(body, nul)
+    return case((end > 0, func.substr(body, 1, end - 1, type_=body.type)), else_=body)
+
+
 def _contains(kind: str, body: Any, name: str) -> Any:
     """Return the condition that a body has a word in ASCII, in whatever case."""
     word = bindparam(name, type_=Text())
@@ -350,7 +359,7 @@ def keys_of(t: Tables, words: BodyFilter, *, of_session: bool) -> Any:
         scope = and_(m.tree == bindparam("tree"), at_home)
     size = func.octet_length(m.body) if t.kind == "postgresql" else func.length(m.body)
     wanted = select(m.created_at, m.tree, m.pos, size).where(scope, m.body.is_not(None))
-    condition = words.condition(t.kind, m.body)
+    condition = words.condition(t.kind, _json_in(t.kind, m.body))
     if condition is not None:
         wanted = wanted.where(condition)
     return older_than(wanted, m.created_at, m.tree, m.pos)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from sqlalchemy import and_, bindparam, cast, exists, func, literal, or_, select, update
+from sqlalchemy import and_, bindparam, cast, exists, func, or_, select, update
 from sqlalchemy.types import BigInteger
 
-from ...model import CHAT, SessionQuery, SessionRecord
+from ...model import CHAT, SessionRecord
 from ...rules.system import NOTHING
-from ..relational._sync.sessions import ListingStatements, SessionStatements
-from ..relational.filters import filters
+from ..relational._sync.sessions import SessionStatements
 from ..relational.rows import (
     KIND_RECORD,
     PINS_KEY,
@@ -25,11 +23,10 @@ from ..relational.rows import (
     new_row,
     record_of,
 )
-from ..relational.rows import Row as ListedRow
 from ..relational.rows import Row as RecordRow
 from .counters import COUNTED, begin_floor
-from .direct import number
 from .feed import record_changes
+from .listing import put_tags, written_at
 from .lookup import SqlLookupStatements, find_owner, key_of, pack_tags, records, unpack_tags
 from .messages import put_session
 from .tables import FLOOR, Tables
@@ -44,13 +41,13 @@ _HELD = {
 _PUT_PROFILE = update_by("profile", "session")
 _DELETE_SESSION = delete_by("session", "number")
 _DELETE_PROFILE = delete_by("profile", "session")
+_DELETE_TAGS = delete_by("tag", "session")
 _DELETE_USAGE = delete_by("usage", "session")
 _DELETE_DOCUMENTS = delete_by("document", "owner", "session")
 _ERASE_REST = [delete_by(table, "owner") for table in ("document", "reader", "change")]
 _ERASE_OWNER = delete_by("owner", "number")
 
 _PLACE = ("tree", "tip", "fork", "context", "messages", "overlays", "version", "has_data")
-_SIGNS = {"=": operator.eq, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
 
 class SqlSessionStatements(SessionStatements[Tx]):
@@ -88,10 +85,14 @@ class SqlSessionStatements(SessionStatements[Tx]):
         row = new_row(number, id, self._tx.add("home"), now, version, kind)
         values = row._asdict() | {"key": key_of(owner, id)}
         del values["number"], values["edited"]
-        values["updated_at"] = self._tx.now()
+        values |= written_at(self._tx.now()) | {"state": profile.state}
         row = row._replace(number=self._tx.add("session", **values))
         self._tx.add("profile", session=row.number, **profile._asdict())
+        put_tags(self._tx, number, row.number, profile.tags)
         return row
+
+    def put_profile(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+        self._tx.run(_PUT_PROFILE, of_session=session.number, **columns)
 
     def change(
         self,
@@ -101,8 +102,13 @@ class SqlSessionStatements(SessionStatements[Tx]):
         active_us: int | None,
     ) -> None:
         if columns:
-            self._tx.run(_PUT_PROFILE, of_session=session.number, **columns)
-        figures = {"version": session.version + 1, "updated_at": self._tx.now()}
+            self.put_profile(session, columns)
+        if "tags" in columns:
+            self._tx.run(_DELETE_TAGS, session=session.number)
+            put_tags(self._tx, session.owner, session.number, columns["tags"])
+        figures = {"version": session.version + 1} | written_at(self._tx.now())
+        if "state" in columns:
+            figures["state"] = columns["state"]
         if closed is not None:
             figures["closed"] = int(closed)
         if active_us is not None:
@@ -117,13 +123,13 @@ class SqlSessionStatements(SessionStatements[Tx]):
         return found
 
     def place(self, session: SessionRow) -> None:
-        figures = {key: getattr(session, key) for key in _PLACE} | {"updated_at": self._tx.now()}
+        figures = {key: getattr(session, key) for key in _PLACE} | written_at(self._tx.now())
         self._tx.run(put_session, of_number=session.number, ends=0, **figures)
 
     def empty(self, session: SessionRow) -> None:
         home = self._tx.add("home")
         emptied = {"tip": 0, "ends": 0, "running": 0, "fork": 0, "context": 0, "messages": 0}
-        emptied |= {"has_data": 0}
+        emptied |= {"has_data": 0} | written_at(self._tx.now())
         self._tx.run(
             put_session,
             of_number=session.number,
@@ -131,7 +137,6 @@ class SqlSessionStatements(SessionStatements[Tx]):
             tree=home,
             overlays=0,
             version=session.version + 1,
-            updated_at=self._tx.now(),
             **emptied,
         )
         self._tx.run(_delete_leases, owner=session.owner, session=session.number)
@@ -141,7 +146,7 @@ class SqlSessionStatements(SessionStatements[Tx]):
             # It is as high; or it is not there, since somebody emptied the tables.
             begin_floor(self._tx, session.version)
         self._tx.run(_DELETE_SESSION, number=session.number)
-        for statement in (_DELETE_PROFILE, _DELETE_USAGE):
+        for statement in (_DELETE_PROFILE, _DELETE_TAGS, _DELETE_USAGE):
             self._tx.run(statement, session=session.number)
         self._tx.run(_DELETE_DOCUMENTS, owner=session.owner, session=session.number)
 
@@ -235,49 +240,3 @@ def _count_documents(t: Tables) -> Any:
         d.owner == bindparam("owner"),
         or_(d.expires_at.is_(None), d.expires_at > bindparam("now")),
     )
-
-
-class SqlListingStatements(ListingStatements[Tx]):
-    """Statements about pages of sessions."""
-
-    def page(
-        self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
-    ) -> list[ListedRow]:
-        t = self._tx.tables
-        s = t.session.c
-        order = [s.number] if query.order == "created" else [s.active_s, s.number]
-        if query.key:
-            # Not in the order of an index, so that it is the key's that is gone through.
-            order = [column + number(0) for column in order]
-        wanted = [s.owner == owner, *_seek(t, query, after), *_filters(t, owner, query)]
-        asked = records(t, s.active_s, s.number).where(*wanted)
-        asked = asked.order_by(*(column.desc() for column in order)).limit(most)
-        return [tuple(row) for row in self._tx.conn.execute(asked)]
-
-
-def _seek(t: Tables, query: SessionQuery, after: tuple[int, int] | None) -> list[Any]:
-    """Return the condition that begins after a place."""
-    if after is None:
-        return []
-    s = t.session.c
-    active_s, number = after
-    if query.order != "active":
-        return [s.number < number]
-    rest = and_(s.active_s == active_s, s.number < number)
-    return [s.active_s <= active_s, or_(s.active_s < active_s, rest)]
-
-
-def _filters(t: Tables, owner: int, query: SessionQuery) -> list[Any]:
-    asked = filters(owner, query)
-    found = [_SIGNS[it.sign](t.of(it.table).c[it.column], it.value) for it in asked]
-    if query.title_prefix is not None:
-        title, prefix = t.profile.c.title, query.title_prefix.encode()
-        found.append(func.substr(title, 1, len(prefix)) == literal(prefix, title.type))
-    return found + [_has_tag(t, f"\n{tag}\n".encode()) for tag in query.tags]
-
-
-def _has_tag(t: Tables, packed: bytes) -> Any:
-    tags = t.profile.c.tags
-    if t.kind == "sqlite":
-        return func.instr(tags, literal(packed, tags.type)) > 0
-    return func.position(literal(packed, tags.type).op("IN")(tags)) > 0

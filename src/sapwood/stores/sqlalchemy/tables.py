@@ -44,6 +44,7 @@ class Tables:
     home: Table
     session: Table
     profile: Table
+    tag: Table
     inherited: Table
     segment: Table
     message: Table
@@ -86,6 +87,7 @@ class Tables:
         _refuse_unknown(self._columns, NAMES, "columns")
         try:
             self._make_sessions()
+            self._make_profiles()
             self._make_messages()
             self._make_documents()
             self._make_feed()
@@ -177,10 +179,18 @@ class Tables:
             _flag("has_data", 0),  # 1: there may be data in its tree
             Column("kind", Name, nullable=False, server_default=CHAT),
             Column("updated_at", Big),  # NULL: it was not written since there is this column
-            by_activity=("owner", "active_s", "number"),
-            by_age=("owner", "number"),
+            Column("updated_s", Big),  # its second; NULL: it is not listed with its fellows yet
+            Column("state", Name, nullable=False, server_default=""),  # as its profile has it
+            by_active=("owner", "kind", "active_s", "number"),
+            by_updated=("owner", "kind", "updated_s", "number"),
+            by_created=("owner", "kind", "number"),
+            by_state=("owner", "kind", "state"),
+            of_all=("kind", "state", "active_s", "number"),
             by_tree=("tree", "fork"),
         )
+        self._table("inherited", _key("session"), _key("home"), by_home=("home",))
+
+    def _make_profiles(self) -> None:
         self._table(
             "profile",
             _key("session"),
@@ -197,10 +207,13 @@ class Tables:
             # What the layers above keep of it, as JSON, and by what it is found; NULL is nothing.
             Column("system", Blob),
             Column("system_key", KeyDigest),
+            Column("title_key", KeyDigest),
             by_parent=("parent",),
             by_key=("system_key",),
+            by_title=("title_key",),
         )
-        self._table("inherited", _key("session"), _key("home"), by_home=("home",))
+        tag = [_key("owner"), Column("tag", Name, primary_key=True), _key("session")]
+        self._table("tag", *tag, by_session=("session",))
 
     def _make_messages(self) -> None:
         self._table(

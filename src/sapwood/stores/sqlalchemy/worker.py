@@ -19,14 +19,16 @@ from .documents import SqlDocumentStatements
 from .drivers import refuse_mode
 from .feed import SqlFeedStatements
 from .fork import SqlForkStatements
+from .listing import SqlListingStatements
 from .locks import Mode, begin
 from .lookup import SqlLookupStatements
 from .messages import SqlMessageStatements
 from .overlays import SqlOverlayStatements
 from .quick_append import append_each, append_one
+from .recent import SqlRecentStatements
 from .schema import Migrator, check_theirs
 from .search import SqlSearch
-from .sessions import SqlListingStatements, SqlSessionStatements
+from .sessions import SqlSessionStatements
 from .sums import SqlSumStatements
 from .sweep import SqlSweepStatements
 from .tx import Extra, Statements, Tx
@@ -47,6 +49,7 @@ class SqlUnit(RelationalUnit):
             lookup=SqlLookupStatements(tx),
             sums=SqlSumStatements(tx),
             messages=SqlMessageStatements(tx),
+            recent=SqlRecentStatements(tx),
             data_statements=SqlDataStatements(tx),
             overlays=SqlOverlayStatements(tx),
             sessions=SqlSessionStatements(tx),

@@ -16,7 +16,7 @@ import msgspec
 
 from ..relational.rows import KIND_APPEND, KIND_UPDATE
 from .connection import Connection
-from .feed import KIND_COVER
+from .feed import KIND_COVER, KIND_REWRITE
 from .index.file import OWNER_BITS, FeedPlace, IndexFailedError
 from .index.follower import join_ranges
 from .index.reader import Question
@@ -24,7 +24,7 @@ from .search_scope import BodySieve, PositionRanges, Scope
 
 _FRESH = (
     "SELECT seq, first, last, kind FROM change WHERE seq > ? AND owner = ?"
-    f" AND kind IN ({KIND_APPEND}, {KIND_UPDATE}, {KIND_COVER}) ORDER BY seq DESC"
+    f" AND kind IN ({KIND_APPEND}, {KIND_UPDATE}, {KIND_COVER}, {KIND_REWRITE}) ORDER BY seq DESC"
 )
 _SINCE = (
     "SELECT seq, first, last, kind FROM change WHERE seq BETWEEN ? AND ? AND owner = ?"
@@ -125,7 +125,7 @@ class Arrivals:
     def _unindexed(self, place: ArrivalPlace | None, sieve: BodySieve) -> Iterator[Arrived]:
         """Yield what was appended since, below a place."""
         for change in self._fresh.changes:
-            if change.kind == KIND_UPDATE or (place and change.seq > place.seq):
+            if change.kind in (KIND_UPDATE, KIND_REWRITE) or (place and change.seq > place.seq):
                 continue
             first, last = change.span
             if place and change.seq == place.seq:

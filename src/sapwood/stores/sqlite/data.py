@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Sequence
 
 from ...errors import StoreCorruptError
-from ...rules.tree import spans_up
+from ...rules.tree import Span, spans_up
 from ..relational._sync.data import DataStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, public, unpack_place, whole_segment
 from ..relational.rows import MARK, Row, SessionRow
@@ -23,10 +23,11 @@ _VERSION = (
     " FROM data d LEFT JOIN message m ON m.pos = d.pos WHERE d.pos = ?"
 )
 _IN_RANGE = "SELECT pos, previous, value, checksum FROM data WHERE pos BETWEEN ? AND ? ORDER BY pos"
+_VERSIONS_IN = _VERSION.replace("d.pos = ?", "d.pos BETWEEN ? AND ? ORDER BY d.pos LIMIT ?")
 _OWN_SEGMENTS = "SELECT number FROM segment WHERE home = ?"
 _PUT = "INSERT INTO data (pos, previous, value, checksum) VALUES (?, ?, ?, ?)"
 _REWRITE = "UPDATE data SET value = ?2, checksum = checksum_of(pos, previous, ?2) WHERE pos = ?1"
-_NOTE = "UPDATE session SET has_data = 1 WHERE tree = ? AND NOT has_data"
+_NOTE = "UPDATE session SET has_data = 1 WHERE tree = (SELECT tree FROM session WHERE number = ?)"
 
 
 def data_at(tx: Connection, pos: int) -> int:
@@ -36,6 +37,15 @@ def data_at(tx: Connection, pos: int) -> int:
     segment = pos >> DEPTH_BITS
     nearest: int | None = tx.value(_NEAREST, (segment << DEPTH_BITS, pos))
     return nearest or _inherited(tx, segment)
+
+
+def put_data(
+    tx: Connection, number: int, pos: int, previous: int, value: bytes, *, is_first: bool
+) -> None:
+    """Write a version; with the first one, note that the tree of a session has data."""
+    tx.run(_PUT, (pos, previous, value, checksum((pos, previous, value))))
+    if is_first:
+        tx.run(_NOTE, (number,))
 
 
 def _inherited(tx: Connection, segment: int) -> int:
@@ -89,19 +99,20 @@ class SqliteDataStatements(DataStatements[Connection]):
             if row is None:
                 at = public(pos)
                 raise StoreCorruptError(f"the data at {at.segment}.{at.depth} is missing")
-            refuse_changed_data(row)
-            found.append((*row[:3], *row[4:]))
+            found.append(_version(row))
             pos = row[1]
         return found
+
+    def in_span(self, session: SessionRow, span: Span, most: int) -> list[Row]:
+        return [_version(row) for row in self._tx.rows(_VERSIONS_IN, (*bounds(span), most))]
 
     def values(self, session: SessionRow, positions: Collection[int]) -> dict[int, bytes]:
         found = (self._tx.row(_IN_RANGE, (pos, pos)) for pos in positions)
         return dict(_checked(row) for row in found if row is not None)
 
     def put(self, session: SessionRow, pos: int, previous: int, value: bytes) -> None:
-        self._tx.run(_PUT, (pos, previous, value, checksum((pos, previous, value))))
-        if not session.has_data:
-            self._tx.run(_NOTE, (session.tree,))
+        is_first = not session.has_data
+        put_data(self._tx, session.number, pos, previous, value, is_first=is_first)
 
     def all_seen(self, session: SessionRow) -> list[tuple[int, bytes]]:
         segments = self._tx.rows(_OWN_SEGMENTS, (session.home,))
@@ -113,6 +124,11 @@ class SqliteDataStatements(DataStatements[Connection]):
     def rewrite(self, session: SessionRow, values: Sequence[tuple[int, bytes]]) -> None:
         self._tx.run_many(_REWRITE, values)
         note_erasure_apart(self._tx)
+
+
+def _version(row: Row) -> Row:
+    refuse_changed_data(row)
+    return (*row[:3], *row[4:])
 
 
 def _checked(row: Row) -> tuple[int, bytes]:

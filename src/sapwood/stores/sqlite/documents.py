@@ -7,7 +7,14 @@ from ...model import Document
 from ...rules.key_range import KeyRange
 from ..base.extras import DocumentWrite
 from ..relational._sync.documents import DocumentStatements
-from ..relational.rows import DOCUMENT_VERSION, DocumentScope, Row, created_before
+from ..relational.rows import (
+    DOCUMENT_KEY,
+    DOCUMENT_UPDATED_AT,
+    DOCUMENT_VERSION,
+    DocumentScope,
+    Row,
+    created_before,
+)
 from ..relational.rows import document_of as relational_document_of
 from .checksum import checksum
 from .connection import Connection
@@ -27,6 +34,7 @@ _PUT = (
     f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {DOCUMENT_COLUMNS}"
 )
 _RENEW = f"UPDATE document SET expires_at = ? WHERE version = ? RETURNING {DOCUMENT_COLUMNS}"
+_REWRITE = "UPDATE document SET value = ?2, checksum = ?3 WHERE version = ?1"
 _IN_RANGE = (
     " FROM document WHERE owner = ?1 AND session = ?2 AND key >= ?3 AND (?4 OR key > ?3)"
     " AND key < ?5 AND (expires_at IS NULL OR expires_at > ?6) ORDER BY key"
@@ -58,6 +66,10 @@ class SqliteDocumentStatements(DocumentStatements[Connection]):
     def renew(self, scope: DocumentScope, found: Row, expires_at: int) -> Row:
         renewed: Row = self._tx.row(_RENEW, (expires_at, found[DOCUMENT_VERSION]))
         return renewed
+
+    def rewrite(self, scope: DocumentScope, found: Row, value: bytes) -> None:
+        kept = checksum((found[DOCUMENT_KEY], found[DOCUMENT_UPDATED_AT], value))
+        self._tx.run(_REWRITE, (found[DOCUMENT_VERSION], value, kept))
 
     def delete(self, scope: DocumentScope, found: Row) -> None:
         self._drop(found)

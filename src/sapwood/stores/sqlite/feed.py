@@ -24,8 +24,10 @@ from ..relational.rows import (
 )
 from .connection import Connection
 
-# For the search index alone: rows that a sweep removed, and overlays that came and went.
+# For the search index alone: rows that a sweep removed, overlays that came and went, and what says
+# something else without being changed (an overlay then is its number below 0).
 KIND_GONE, KIND_COVER, KIND_UNCOVER = range(5, 8)
+KIND_REWRITE = 9
 NOBODY = 0
 
 _RECORD = (

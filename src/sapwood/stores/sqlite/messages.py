@@ -8,6 +8,7 @@ from typing import Any
 
 from ...model import Appended, ChangeKind, Message, Root
 from ...rules.codec import Packed, keeping_extra
+from ...rules.text import searchable
 from ...rules.tree import Span, extend_lineage, spans_after
 from ..relational._sync.messages import MessageStatements
 from ..relational.bodiless import without_body
@@ -16,6 +17,7 @@ from ..relational.position import (
     MAX_DEPTH,
     bounds,
     pack_lineage,
+    public,
     unpack_place,
     whole_segment,
 )
@@ -38,8 +40,8 @@ from ..relational.rows import (
 from ..relational.walk import covering, inherited_follower, on_path, parent_pos
 from .checksum import checksum
 from .connection import Connection
-from .data import data_at
-from .feed import latest_seq, note_erasure, record_change
+from .data import data_at, put_data
+from .feed import KIND_REWRITE, latest_seq, note_erasure, record_change
 from .lookup import id_at, missing_message
 from .rows import MESSAGE_COLUMNS, SIZE_COLUMNS, before_change, message_of, refuse_if_changed
 from .standing import leave_to_sum, put_standing
@@ -71,8 +73,8 @@ _KEEP_TIME = (
 _KEEP_UPDATED = "UPDATE session SET updated_at = ? WHERE number = ?"
 _AT = f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?"
 _REWRITE = (
-    "UPDATE message SET role = ?2, tokens = ?3, digest = ?4, body = ?5, version = version + 1,"
-    " checksum = checksum_of(pos, home, id, ?2, ?3, version + 1, created_at, ?5) WHERE pos = ?1"
+    "UPDATE message SET role = ?2, tokens = ?3, digest = ?4, body = ?5, version = ?6,"
+    " checksum = checksum_of(pos, home, id, ?2, ?3, ?6, created_at, ?5) WHERE pos = ?1"
 )
 _EMPTY = (
     "UPDATE message SET role = '', tokens = 0, digest = NULL, version = version + 1, body = NULL,"
@@ -133,12 +135,16 @@ def extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | N
     if said // 1_000_000 != active_s or now // 1_000_000 != updated // 1_000_000:
         tx.run(_KEEP_TIME, (pos, said, said // 1_000_000, now, number))
     context = None if lead is None else lead + running + tokens
+    held = data_at(tx, tip) if has_data else 0
+    if it.data is not None:
+        put_data(tx, number, pos, held, it.data, is_first=not has_data)
     return Appended(
-        messages=written([it], session, pos, now, data_at(tx, tip) if has_data else 0),
+        messages=written([it], session, pos, now, held),
         written=1,
         tip=it.id,
         context_tokens=context,
         stamp=(version, created),
+        data_at=None if it.data is None else public(pos),
     )
 
 
@@ -237,10 +243,12 @@ class SqliteMessageStatements(MessageStatements[Connection]):
 
     # changes
 
-    def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
+    def rewrite(self, session: SessionRow, pos: int, new: Packed, *, counts: bool = True) -> int:
         stored, first = before_change(self._tx, pos)
-        body = keeping_extra(new, stored.extra).body
-        self._tx.run(_REWRITE, (pos, new.role, new.tokens, first, body))
+        body, version = keeping_extra(new, stored.extra).body, stored.version + counts
+        self._tx.run(_REWRITE, (pos, new.role, new.tokens, first, body, version))
+        if not counts and searchable(stored.parts) != searchable(new.parts):
+            record_change(self._tx, session, KIND_REWRITE, pos, pos, self._tx.clock())
         return stored.tokens
 
     def erase(self, session: SessionRow, doomed: Sequence[SeenMessage]) -> dict[int, int]:

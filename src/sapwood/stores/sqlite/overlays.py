@@ -9,7 +9,7 @@ from ..relational.position import MAX_DEPTH
 from ..relational.rows import OVERLAY_LAST, OVERLAY_NUMBER, NewOverlayRow, Row, SessionRow
 from ..relational.walk import ranges_between
 from .connection import Connection
-from .feed import KIND_COVER, KIND_UNCOVER, record_change, record_removal
+from .feed import KIND_COVER, KIND_REWRITE, KIND_UNCOVER, record_change, record_removal
 from .rows import OVERLAY_COLUMNS, overlay_as_found, overlay_of
 from .sums import deltas_between, forget_shown_below, path_tokens
 
@@ -28,6 +28,10 @@ _ADD = (
     " created_at, metadata, summary, checksum)"
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
     " checksum_of(?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)) RETURNING number"
+)
+_REWRITE = (
+    "UPDATE overlay SET metadata = ?2, summary = ?3, checksum = checksum_of(id, first, last,"
+    " tokens, covered_tokens, created_by, created_at, ?2, ?3) WHERE number = ?1"
 )
 BY_NUMBER = f"SELECT {OVERLAY_COLUMNS} FROM overlay o WHERE number = ?"
 _FIGURES_AT = (
@@ -58,6 +62,13 @@ class SqliteOverlayStatements(OverlayStatements[Connection]):
         record_change(self._tx, session, KIND_COVER, number, number, self._tx.clock())
         made: Row = self._tx.row(BY_NUMBER, (number,))
         return made
+
+    def rewrite(self, session: SessionRow, found: Row, summary: str, metadata: bytes) -> None:
+        number = found[OVERLAY_NUMBER]
+        self._tx.run(_REWRITE, (number, metadata, summary))
+        if summary != overlay_of(found).summary:
+            now = self._tx.clock()
+            record_change(self._tx, session, KIND_REWRITE, -number, -number, now)
 
     def remove(self, session: SessionRow, found: Row) -> None:
         self._tx.run(

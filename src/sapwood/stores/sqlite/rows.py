@@ -149,7 +149,7 @@ def sound_overlay(row: tuple[Any, ...]) -> Overlay | None:
 RECORD_COLUMNS = (
     "s.id, s.tip, s.tip_id, s.fork, s.context, s.messages, s.version, s.created_at, s.active_at,"
     " p.title, p.state, p.tags, p.budget, p.parent_kind, p.parent, p.attributes,"
-    " p.model, p.source, p.end_reason, p.system, p.system_key, s.closed, s.data_at, s.kind,"
-    " s.updated_at"
+    " p.model, p.source, p.end_reason, p.system, p.system_key, p.title_key, s.closed, s.data_at,"
+    " s.kind, s.updated_at"
 )
 RECORD_TABLES = "standing s JOIN profile p ON p.session = s.number"

@@ -10,6 +10,7 @@ import msgspec
 from ...model import EntryRef
 from ...rules.codec import decode_json
 from ...rules.fold import fold
+from ...rules.inline_files import json_in
 from ...rules.match import MessageFacts
 from ...rules.query import Query
 from ...rules.tree import is_on_path
@@ -189,6 +190,7 @@ class BodySieve:
 
     def may_match(self, body: bytes) -> bool:
         """Whether any side of the query may be in a body."""
+        body = json_in(body)
         low = body.lower()
         if any(all(word in low for word in side) for side in self._quick):
             return True

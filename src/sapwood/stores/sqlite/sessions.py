@@ -8,10 +8,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from ...model import CHAT, SessionQuery, SessionRecord
+from ...model import CHAT, SessionRecord
 from ...rules.codec import decode_json
-from ..relational._sync.sessions import ListingStatements, SessionStatements
-from ..relational.filters import filters
+from ..relational._sync.sessions import SessionStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH
 from ..relational.rows import (
     TAGS_IN_RECORD,
@@ -35,13 +34,19 @@ _RECORD = (
 )
 _INSERT = (
     "INSERT INTO session (owner, id, home, tree, tip, grows, fork, lead, apart, overlays,"
-    " edited, version, created_at, active_at, active_s, kind, updated_at)"
-    " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?) RETURNING number"
+    " edited, version, created_at, active_at, active_s, kind, updated_at, state)"
+    " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?) RETURNING number"
 )
 _INSERT_PROFILE = (
     "INSERT INTO profile (session, title, state, tags, budget, parent_kind, parent,"
-    " attributes, model, source, end_reason, system, system_key)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " attributes, model, source, end_reason, system, system_key, title_key)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_INSERT_TAGS = "INSERT INTO tag SELECT DISTINCT ?1, value, ?2 FROM json_each(?3)"
+# Its profile says which it has, so that no others are looked at.
+_DELETE_TAGS = (
+    "DELETE FROM tag WHERE owner = ?1 AND session = ?2 AND tag IN (SELECT j.value"
+    " FROM profile p, json_each(p.tags) j WHERE p.session = ?2)"
 )
 _EMPTY = (
     "UPDATE session SET home = ?1, tree = ?1, tip = 0, grows = 0, fork = 0, lead = 0, apart = 0,"
@@ -73,14 +78,6 @@ _PUT_VERSION = "UPDATE session SET version = ?, updated_at = ? WHERE number = ?"
 _PUT_ACTIVITY = "UPDATE session SET tip = ?, active_at = ?, active_s = ? WHERE number = ?"
 _FLOOR = "SELECT value FROM sequence WHERE name = 'floor'"
 _RAISE_FLOOR = "UPDATE sequence SET value = ?1 WHERE name = 'floor' AND value < ?1"
-
-_LIST = f"SELECT s.active_s, s.number, {RECORD_COLUMNS} FROM {RECORD_TABLES} WHERE s.owner = ?"
-# Without an index by owner, so that it is the key's that is gone through.
-_LIST_BY_KEY = _LIST.replace("s.owner", "+s.owner")
-_LIST_ORDERS = {
-    "active": " ORDER BY s.active_s DESC, s.number DESC LIMIT ?",
-    "created": " ORDER BY s.number DESC LIMIT ?",
-}
 
 
 class SqliteSessionStatements(SessionStatements[Connection]):
@@ -124,9 +121,21 @@ class SqliteSessionStatements(SessionStatements[Connection]):
         version = (self._tx.value(_FLOOR) or 0) + 1
         row = new_row(number, id, _next_home(self._tx), now, version, kind)
         figures = (row.version, row.created_at, row.active_at, row.active_s, kind, self._tx.clock())
-        made = self._tx.value(_INSERT, (row.owner, id, row.home, row.tree, *figures))
+        place = (row.owner, id, row.home, row.tree)
+        made = self._tx.value(_INSERT, (*place, *figures, profile.state))
         self._tx.run(_INSERT_PROFILE, (made, *profile))
-        return row._replace(number=made)
+        row = row._replace(number=made)
+        self._put_tags(row, profile.tags)
+        return row
+
+    def _put_tags(self, session: SessionRow, tags: str) -> None:
+        if tags != "[]":
+            self._tx.run(_INSERT_TAGS, (session.owner, session.number, tags))
+
+    def put_profile(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+        put = ", ".join(f"{column} = ?" for column in columns)
+        sql = f"UPDATE profile SET {put} WHERE session = ?"
+        self._tx.run(sql, (*columns.values(), session.number))
 
     def change(
         self,
@@ -135,10 +144,14 @@ class SqliteSessionStatements(SessionStatements[Connection]):
         closed: bool | None,
         active_us: int | None,
     ) -> None:
+        if "tags" in columns:
+            self._tx.run(_DELETE_TAGS, (session.owner, session.number))
+            self._put_tags(session, columns["tags"])
+        if "state" in columns:
+            sql = "UPDATE session SET state = ? WHERE number = ?"
+            self._tx.run(sql, (columns["state"], session.number))
         if columns:
-            put = ", ".join(f"{column} = ?" for column in columns)
-            sql = f"UPDATE profile SET {put} WHERE session = ?"
-            self._tx.run(sql, (*columns.values(), session.number))
+            self.put_profile(session, columns)
         if closed is not None:
             sql = "UPDATE session SET closed = ? WHERE number = ?"
             self._tx.run(sql, (int(closed), session.number))
@@ -173,6 +186,7 @@ class SqliteSessionStatements(SessionStatements[Connection]):
     def delete(self, session: SessionRow) -> None:
         self._tx.run(_RAISE_FLOOR, (session.version,))
         take_session(self._tx, session.owner, session.number)
+        self._tx.run(_DELETE_TAGS, (session.owner, session.number))
         for table, column in (("session", "number"), ("profile", "session"), ("usage", "session")):
             self._tx.run(f"DELETE FROM {table} WHERE {column} = ?", (session.number,))
         documents = "DELETE FROM document WHERE owner = ? AND session = ?"
@@ -208,50 +222,3 @@ def _next_home(tx: Connection) -> int:
     return int(
         tx.value("UPDATE sequence SET value = value + 1 WHERE name = 'home' RETURNING value")
     )
-
-
-class SqliteListingStatements(ListingStatements[Connection]):
-    """Statements about pages of sessions."""
-
-    def page(
-        self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
-    ) -> list[Row]:
-        conditions, args = _conditions(owner, query)
-        listed = _LIST_BY_KEY if query.key else _LIST
-        rows: list[Row] = []
-        for seek, values in _seeks(query, after):
-            room = most - len(rows)
-            if room:
-                sql = listed + seek + conditions + _LIST_ORDERS[query.order]
-                rows += self._tx.rows(sql, (owner, *values, *args, room))
-        return rows
-
-
-def _seeks(query: SessionQuery, after: tuple[int, int] | None) -> list[tuple[str, tuple[int, ...]]]:
-    """Return what is left after a place: the rest of its second, then the older ones.
-
-    For `(active_s, number) < (?, ?)` SQLite would read the whole second from its beginning.
-    """
-    if after is None:
-        return [("", ())]
-    active_s, number = after
-    if query.order == "created":
-        return [(" AND s.number < ?", (number,))]
-    return [
-        (" AND s.active_s = ? AND s.number < ?", (active_s, number)),
-        (" AND s.active_s < ?", (active_s,)),
-    ]
-
-
-def _conditions(owner: int, query: SessionQuery) -> tuple[str, list[Any]]:
-    """Return the conditions of a query; every text is a constant, every value an argument."""
-    found: list[tuple[str, list[Any]]] = [
-        (f"{it.text}?", [it.value]) for it in filters(owner, query)
-    ]
-    if query.title_prefix is not None:
-        # As bytes: of a text, SQLite counts the characters before the first NUL only.
-        text = " AND substr(CAST(p.title AS BLOB), 1, length(?)) = ?"
-        found.append((text, [query.title_prefix.encode()] * 2))
-    has_tag = " AND EXISTS (SELECT 1 FROM json_each(p.tags) j WHERE j.value = ?)"
-    found += [(has_tag, [tag]) for tag in query.tags]
-    return "".join(text for text, _ in found), [value for _, values in found for value in values]

@@ -21,11 +21,13 @@ from .documents import SqliteDocumentStatements
 from .feed import SqliteFeedStatements
 from .fork import SqliteForkStatements
 from .index.reader import IndexReader
+from .listing import SqliteListingStatements
 from .lookup import SqliteLookupStatements
 from .messages import SqliteMessageStatements, extend
 from .overlays import SqliteOverlayStatements
+from .recent import SqliteRecentStatements
 from .search import SqliteSearch
-from .sessions import SqliteListingStatements, SqliteSessionStatements
+from .sessions import SqliteSessionStatements
 from .sums import SqliteSumStatements
 from .sweep import SqliteSweepStatements
 from .usage import SqliteUsageStatements
@@ -39,7 +41,7 @@ class _SqliteMessages(RelationalMessages):
         self._tx = tx
 
     def append(self, request: Request) -> Appended:
-        if request.is_next:
+        if request.is_next_with_any_data:
             appended = extend(self._tx, request.owner, request.session, request.batch[0])
             if appended is not None and request.extras is not NO_EXTRAS:
                 return self._with_extras(request, appended)
@@ -67,6 +69,7 @@ class SqliteUnit(RelationalUnit):
             lookup=SqliteLookupStatements(tx),
             sums=SqliteSumStatements(tx),
             messages=SqliteMessageStatements(tx),
+            recent=SqliteRecentStatements(tx),
             data_statements=SqliteDataStatements(tx),
             overlays=SqliteOverlayStatements(tx),
             sessions=SqliteSessionStatements(tx),

@@ -73,6 +73,7 @@ PLACES: dict[str, Placed] = {
     "find": lambda bad: lambda s, o, n: s.find_messages(o, n, [bad]),
     "find_parents": lambda bad: lambda s, o, n: s.find_parents(o, n, ["m1", bad]),
     "find_homes": lambda bad: lambda s, o, n: s.find_homes(o, bad),
+    "find_recent": lambda bad: lambda s, o, n: s.find_recent(o, [n, bad]),
     "list_messages.after": lambda bad: (
         lambda s, o, n: s.list_messages(o, n, after=Position(bad, 1))
     ),
@@ -90,6 +91,9 @@ KEY_PLACES: dict[str, Placed] = {
     "put_document": lambda bad: lambda s, o, n: s.put_document(o, bad, b"", session=n),
     "renew_document": lambda bad: (
         lambda s, o, n: s.renew_document(o, bad, expected_version=1, expires_in_s=60, session=n)
+    ),
+    "find_recent.document": lambda bad: (
+        lambda s, o, n: s.find_recent(o, [n], document="" if bad is None else bad)
     ),
     "delete_document": lambda bad: lambda s, o, n: s.delete_document(o, bad, session=n),
     "list_documents.after": lambda bad: (
@@ -187,6 +191,7 @@ class AsyncBadNameContract(AsyncContractBase):
             "forget reader": lambda s, o, n: s.forget_reader(o, "r"),
             "erase": lambda s, o, n: s.erase_owner(o),
             "homes": lambda s, o, n: s.find_homes(o, "m1"),
+            "recent": lambda s, o, n: s.find_recent(o, [n]),
             "document": lambda s, o, n: s.put_document(o, "k", b""),
         }
         await refuses(store, calls, bad_arguments.NAMES[bad], "s")

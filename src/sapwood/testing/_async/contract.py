@@ -22,6 +22,7 @@ from .feed_records import (
     AsyncFeedReaderContract,
     AsyncRecordFeedContract,
 )
+from .files import AsyncFileContract
 from .forks import AsyncDetachedForkContract, AsyncForkContract
 from .kinds import AsyncKindContract, AsyncKindSearchContract
 from .known import AsyncKnownContract
@@ -35,11 +36,20 @@ from .looks import (
 from .marks import AsyncMarkContract
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
 from .missing import AsyncMissingContract
+from .orders import AsyncLookUpContract, AsyncOrderContract, AsyncOwnerListingContract
 from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSnapshotContract
 from .overlays import AsyncOverlayContract, AsyncOverlayForkContract, AsyncPinContract
 from .owners import AsyncOwnerContract
 from .reads import AsyncReadContract, AsyncTreeContract, AsyncWindowContract
+from .recent import (
+    AsyncPreviewContract,
+    AsyncReadMarkContract,
+    AsyncRecentContract,
+    AsyncRecentMarkContract,
+)
 from .records import AsyncRecordVersionContract
+from .rewriting import AsyncRewriteContract
+from .rewriting_meanwhile import AsyncRewriteDataContract, AsyncRewriteMeanwhileContract
 from .roundtrip import AsyncRoundTripContract
 from .search import AsyncSearchContract, AsyncSummarySearchContract
 from .search_pages import AsyncSearchPageContract
@@ -58,11 +68,18 @@ from .system import AsyncKeyContract, AsyncSystemContract
 from .times import AsyncActivityContract, AsyncUpdatedContract
 from .units import AsyncFenceContract, AsyncUnitContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
+from .walk import AsyncWalkContract
 
 
 class AsyncStoreContract(
     AsyncSessionContract,
     AsyncListingContract,
+    AsyncRecentContract,
+    AsyncPreviewContract,
+    AsyncReadMarkContract,
+    AsyncOrderContract,
+    AsyncLookUpContract,
+    AsyncOwnerListingContract,
     AsyncForkContract,
     AsyncDetachedForkContract,
     AsyncSumContract,
@@ -74,6 +91,7 @@ class AsyncStoreContract(
     AsyncDeleteContract,
     AsyncNameContract,
     AsyncDigestContract,
+    AsyncFileContract,
     AsyncParentContract,
     AsyncStreamContract,
     AsyncHomesContract,
@@ -127,6 +145,9 @@ class AsyncStoreContract(
     AsyncKeyContract,
     AsyncUpdatedContract,
     AsyncActivityContract,
+    AsyncWalkContract,
+    AsyncRewriteContract,
+    AsyncRewriteMeanwhileContract,
     AsyncAdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.
@@ -143,5 +164,11 @@ class AsyncDurableStoreContract(AsyncStoreContract, AsyncDurableContract, AsyncM
     """
 
 
-class AsyncDataStoreContract(AsyncDataContract, AsyncMarkContract, AsyncErasedDataContract):
+class AsyncDataStoreContract(
+    AsyncDataContract,
+    AsyncMarkContract,
+    AsyncErasedDataContract,
+    AsyncRecentMarkContract,
+    AsyncRewriteDataContract,
+):
     """What a store that declares DATA keeps, too."""

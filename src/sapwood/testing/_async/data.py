@@ -328,6 +328,8 @@ class AsyncDataContract(AsyncContractBase):
     async def test_a_position_that_is_not_seen_is_not_found(self, store: AsyncStore) -> None:
         await store.create_session(ADA, NewSession(id="s"))
         done = await mark(store, ONE)
+        # A position names a place in a tree: one of another tree may be named alike.
+        await store.create_session(ADA, fork_of("s", ROOT, id="other"))
         await grow(store, "o1", session="other")
         at = done.data_at
         strange = [

@@ -24,6 +24,7 @@ from .feed_records import (
     FeedReaderContract,
     RecordFeedContract,
 )
+from .files import FileContract
 from .forks import DetachedForkContract, ForkContract
 from .kinds import KindContract, KindSearchContract
 from .known import KnownContract
@@ -37,11 +38,20 @@ from .looks import (
 from .marks import MarkContract
 from .messages import DeleteContract, FindContract, UpdateContract
 from .missing import MissingContract
+from .orders import LookUpContract, OrderContract, OwnerListingContract
 from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
 from .overlays import OverlayContract, OverlayForkContract, PinContract
 from .owners import OwnerContract
 from .reads import ReadContract, TreeContract, WindowContract
+from .recent import (
+    PreviewContract,
+    ReadMarkContract,
+    RecentContract,
+    RecentMarkContract,
+)
 from .records import RecordVersionContract
+from .rewriting import RewriteContract
+from .rewriting_meanwhile import RewriteDataContract, RewriteMeanwhileContract
 from .roundtrip import RoundTripContract
 from .search import SearchContract, SummarySearchContract
 from .search_pages import SearchPageContract
@@ -60,11 +70,18 @@ from .system import KeyContract, SystemContract
 from .times import ActivityContract, UpdatedContract
 from .units import FenceContract, UnitContract
 from .usage import StatisticsContract, UsageContract
+from .walk import WalkContract
 
 
 class StoreContract(
     SessionContract,
     ListingContract,
+    RecentContract,
+    PreviewContract,
+    ReadMarkContract,
+    OrderContract,
+    LookUpContract,
+    OwnerListingContract,
     ForkContract,
     DetachedForkContract,
     SumContract,
@@ -76,6 +93,7 @@ class StoreContract(
     DeleteContract,
     NameContract,
     DigestContract,
+    FileContract,
     ParentContract,
     StreamContract,
     HomesContract,
@@ -129,6 +147,9 @@ class StoreContract(
     KeyContract,
     UpdatedContract,
     ActivityContract,
+    WalkContract,
+    RewriteContract,
+    RewriteMeanwhileContract,
     AdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.
@@ -145,5 +166,11 @@ class DurableStoreContract(StoreContract, DurableContract, MissingContract):
     """
 
 
-class DataStoreContract(DataContract, MarkContract, ErasedDataContract):
+class DataStoreContract(
+    DataContract,
+    MarkContract,
+    ErasedDataContract,
+    RecentMarkContract,
+    RewriteDataContract,
+):
     """What a store that declares DATA keeps, too."""

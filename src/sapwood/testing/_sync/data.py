@@ -326,6 +326,8 @@ class DataContract(ContractBase):
     def test_a_position_that_is_not_seen_is_not_found(self, store: Store) -> None:
         store.create_session(ADA, NewSession(id="s"))
         done = mark(store, ONE)
+        # A position names a place in a tree: one of another tree may be named alike.
+        store.create_session(ADA, fork_of("s", ROOT, id="other"))
         grow(store, "o1", session="other")
         at = done.data_at
         strange = [

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...model import (
     ROOT,
     DataVersion,
@@ -18,6 +20,7 @@ from ...model import (
     Message,
     Overlay,
     Position,
+    Recent,
     Root,
     SessionRecord,
     Summary,
@@ -121,6 +124,24 @@ class Comparison:
             given.append(node)
         segments = [key for key, _ in groupby(message.segment for message in messages)]
         assert len(set(segments)) == len(segments), "a segment comes in two pieces"
+
+    def recent(self, recent: Recent) -> None:
+        """Compare the end of the path to the tip: of the last 32 places, 4 messages of no tool."""
+        path = path_to(self._session.tip)
+        last = path[-32:]
+        said = [it for it in last if not it.deleted and it.message.role != "tool"][-4:]
+        assert recent.tip == name(self._session.tip)
+        assert recent.empty == [it.depth for it in last if it.deleted]
+        assert [it.id for it in recent.messages] == [it.id for it in said]
+        for node, message in zip(said, recent.messages, strict=True):
+            self.message(node, replace(message, data_at=self._data_at(node)))
+        assert [it.depth for it in recent.trail[:1]] == [it.depth for it in path[-1:]]
+        for it in recent.trail:
+            self.place(path[it.depth - 1], it)
+
+    def _data_at(self, node: Node) -> Position | None:
+        held = data_node(node)
+        return None if held is None else held.position
 
     def parents(self, ids: Sequence[str], found: Sequence[str | Root | None]) -> None:
         """Compare what messages follow."""

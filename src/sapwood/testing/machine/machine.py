@@ -302,6 +302,8 @@ class StoreMachine(UnitMachine):
         compare = Comparison(self.places, found)
         compare.stream(given)
         ids = self.draws.ids[-40:]
+        [recent] = self.driver.call("find_recent", ADA, [session])
+        compare.recent(recent)
         compare.parents(ids, self.driver.call("find_parents", ADA, session, ids))
         id = data.draw(st.sampled_from([*ids, "nothing"]), label="id")
         assert self.driver.call("find_homes", ADA, id) == self.oracle.homes_of(id)

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ....model import ChangedOwners, Health, Problem
+from ....model import (
+    ChangedOwners,
+    Health,
+    OwnedSessionPage,
+    Problem,
+    Rewritten,
+    SessionQuery,
+)
 from ....rules import check
-from ....store._async.admin import AsyncStoreAdmin, Progress
+from ....store._async.admin import AsyncStoreAdmin, Progress, Rewrite
+from .rewriting import AsyncRewriting
 from .runner import AsyncRunner
 
 
 class AsyncBaseAdmin(AsyncStoreAdmin):
     """The calls about a store as a whole."""
 
-    def __init__(self, runner: AsyncRunner) -> None:
+    def __init__(self, runner: AsyncRunner, *, max_bytes: int, has_data: bool) -> None:
         self._runner = runner
+        self._max_bytes = max_bytes
+        self._has_data = has_data
 
     async def health(self) -> Health:
         return await self._runner.read(lambda unit: unit.admin.health())
@@ -43,3 +53,23 @@ class AsyncBaseAdmin(AsyncStoreAdmin):
     async def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
         check.feed(after, limit, None)
         return await self._runner.read(lambda unit: unit.admin.changed_owners(after, limit))
+
+    async def rewrite(
+        self, owner: str, function: Rewrite, *, after: str = "", limit: int = 1_000
+    ) -> Rewritten:
+        check.owner(owner)
+        check.function(function, "function")
+        check.text(after, "after")
+        check.count(limit, "limit", 1)
+        rewriting = AsyncRewriting(
+            self._runner,
+            owner,
+            function,
+            max_bytes=self._max_bytes,
+            has_data=self._has_data,
+        )
+        return await rewriting.run(after, limit)
+
+    async def list_sessions(self, query: SessionQuery) -> OwnedSessionPage:
+        check.owners_query(query)
+        return await self._runner.read(lambda unit: unit.sessions.list_of_all(query))

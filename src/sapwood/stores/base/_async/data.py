@@ -12,7 +12,7 @@ from ....rules.codec import Packed, pack_all
 from ....rules.data import with_data
 from ....store._async.data import AsyncDataCalls
 from ....store.capability import Capability
-from .no_data import no_data
+from ..refusals import no_data
 from .runner import AsyncRunner
 
 MOST_VERSIONS = 10_000

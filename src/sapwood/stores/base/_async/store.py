@@ -24,6 +24,7 @@ from ....model import (
     Overlay,
     Position,
     Read,
+    Recent,
     Root,
     Search,
     SessionPage,
@@ -42,6 +43,7 @@ from ....rules.query import parse
 from ....rules.tokens import estimate_text
 from ....store._async.admin import AsyncStoreAdmin
 from ....store._async.contract import AsyncStore
+from ....store.capability import Capability
 from ..append_request import Request, in_given_order
 from ..extras import Extras, checked_extras
 from .admin import AsyncBaseAdmin
@@ -67,7 +69,11 @@ class AsyncBaseStore(AsyncBaseData, AsyncBaseDocuments, AsyncStore):
     @property
     def admin(self) -> AsyncStoreAdmin:
         """The calls about the store as a whole."""
-        return AsyncBaseAdmin(self._runner)
+        return AsyncBaseAdmin(
+            self._runner,
+            max_bytes=self.max_message_bytes,
+            has_data=Capability.DATA in self.capabilities,
+        )
 
     async def create_session(self, owner: str, session: NewSession) -> SessionRecord:
         check.owner(owner)
@@ -133,6 +139,14 @@ class AsyncBaseStore(AsyncBaseData, AsyncBaseDocuments, AsyncStore):
         check.owner(owner)
         check.session_query(query)
         return await self._runner.read(lambda unit: unit.sessions.list_page(owner, query))
+
+    async def find_recent(
+        self, owner: str, sessions: Sequence[str], *, document: str | None = None
+    ) -> list[Recent | None]:
+        document_checks.recent(owner, sessions, document)
+        return await self._runner.glance(
+            lambda unit: unit.messages.recent(owner, sessions, document)
+        )
 
     async def delete_session(
         self, owner: str, session: str, *, expected_version: int | None = None

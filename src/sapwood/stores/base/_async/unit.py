@@ -27,9 +27,11 @@ from ....model import (
     NewOverlay,
     NewSession,
     Overlay,
+    OwnedSessionPage,
     Position,
     Problem,
     Read,
+    Recent,
     Root,
     Search,
     SessionPage,
@@ -44,6 +46,7 @@ from ....model import (
 from ....rules.codec import Packed
 from ....rules.key_range import KeyRange
 from ....rules.query import Query
+from ....rules.rewriting import Replacement
 from ..append_request import Request
 from ..extras import DocumentWrite, Extras
 
@@ -70,6 +73,8 @@ class AsyncSessionWork(Protocol):
     ) -> SessionRecord: ...
     @abstractmethod
     async def list_page(self, owner: str, query: SessionQuery) -> SessionPage: ...
+    @abstractmethod
+    async def list_of_all(self, query: SessionQuery) -> OwnedSessionPage: ...
     @abstractmethod
     async def delete(self, owner: str, session: str, expected_version: int | None) -> None: ...
     @abstractmethod
@@ -104,6 +109,10 @@ class AsyncMessageWork(Protocol):
     async def parents(
         self, owner: str, session: str, ids: Sequence[str]
     ) -> list[str | Root | None]: ...
+    @abstractmethod
+    async def recent(
+        self, owner: str, sessions: Sequence[str], key: str | None
+    ) -> list[Recent | None]: ...
     @abstractmethod
     async def homes(self, owner: str, message: str) -> list[str]: ...
     @abstractmethod
@@ -182,6 +191,22 @@ class AsyncDocumentWork(Protocol):
     ) -> list[Document]: ...
 
 
+class AsyncRewriteWork(Protocol):
+    """Work on things that are written anew as they lie."""
+
+    @abstractmethod
+    async def replace(
+        self, owner: str, session: str | None, changes: Sequence[Replacement]
+    ) -> list[int]:
+        """Replace what is still as it was given; return the places in the list of the others."""
+
+    @abstractmethod
+    async def list_data(
+        self, owner: str, session: str, after: Position | None, limit: int
+    ) -> list[DataVersion]:
+        """List versions that a session wrote, or sees of homes that are gone, by position."""
+
+
 class AsyncSearchWork(Protocol):
     """Work on searching; the query is what the search's text means."""
 
@@ -241,6 +266,8 @@ class AsyncUnit(Protocol):
     def overlays(self) -> AsyncOverlayWork: ...
     @property
     def documents(self) -> AsyncDocumentWork: ...
+    @property
+    def rewriting(self) -> AsyncRewriteWork: ...
     @property
     def search(self) -> AsyncSearchWork: ...
     @property

@@ -6,17 +6,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ....model import ChangedOwners, Health, Problem
+from ....model import (
+    ChangedOwners,
+    Health,
+    OwnedSessionPage,
+    Problem,
+    Rewritten,
+    SessionQuery,
+)
 from ....rules import check
-from ....store._sync.admin import Progress, StoreAdmin
+from ....store._sync.admin import Progress, Rewrite, StoreAdmin
+from .rewriting import Rewriting
 from .runner import Runner
 
 
 class BaseAdmin(StoreAdmin):
     """The calls about a store as a whole."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner, *, max_bytes: int, has_data: bool) -> None:
         self._runner = runner
+        self._max_bytes = max_bytes
+        self._has_data = has_data
 
     def health(self) -> Health:
         return self._runner.read(lambda unit: unit.admin.health())
@@ -45,3 +55,23 @@ class BaseAdmin(StoreAdmin):
     def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
         check.feed(after, limit, None)
         return self._runner.read(lambda unit: unit.admin.changed_owners(after, limit))
+
+    def rewrite(
+        self, owner: str, function: Rewrite, *, after: str = "", limit: int = 1_000
+    ) -> Rewritten:
+        check.owner(owner)
+        check.function(function, "function")
+        check.text(after, "after")
+        check.count(limit, "limit", 1)
+        rewriting = Rewriting(
+            self._runner,
+            owner,
+            function,
+            max_bytes=self._max_bytes,
+            has_data=self._has_data,
+        )
+        return rewriting.run(after, limit)
+
+    def list_sessions(self, query: SessionQuery) -> OwnedSessionPage:
+        check.owners_query(query)
+        return self._runner.read(lambda unit: unit.sessions.list_of_all(query))

@@ -14,7 +14,7 @@ from ....rules.codec import Packed, pack_all
 from ....rules.data import with_data
 from ....store._sync.data import DataCalls
 from ....store.capability import Capability
-from .no_data import no_data
+from ..refusals import no_data
 from .runner import Runner
 
 MOST_VERSIONS = 10_000

@@ -26,6 +26,7 @@ from ....model import (
     Overlay,
     Position,
     Read,
+    Recent,
     Root,
     Search,
     SessionPage,
@@ -44,6 +45,7 @@ from ....rules.query import parse
 from ....rules.tokens import estimate_text
 from ....store._sync.admin import StoreAdmin
 from ....store._sync.contract import Store
+from ....store.capability import Capability
 from ..append_request import Request, in_given_order
 from ..extras import Extras, checked_extras
 from .admin import BaseAdmin
@@ -69,7 +71,11 @@ class BaseStore(BaseData, BaseDocuments, Store):
     @property
     def admin(self) -> StoreAdmin:
         """The calls about the store as a whole."""
-        return BaseAdmin(self._runner)
+        return BaseAdmin(
+            self._runner,
+            max_bytes=self.max_message_bytes,
+            has_data=Capability.DATA in self.capabilities,
+        )
 
     def create_session(self, owner: str, session: NewSession) -> SessionRecord:
         check.owner(owner)
@@ -135,6 +141,12 @@ class BaseStore(BaseData, BaseDocuments, Store):
         check.owner(owner)
         check.session_query(query)
         return self._runner.read(lambda unit: unit.sessions.list_page(owner, query))
+
+    def find_recent(
+        self, owner: str, sessions: Sequence[str], *, document: str | None = None
+    ) -> list[Recent | None]:
+        document_checks.recent(owner, sessions, document)
+        return self._runner.glance(lambda unit: unit.messages.recent(owner, sessions, document))
 
     def delete_session(
         self, owner: str, session: str, *, expected_version: int | None = None

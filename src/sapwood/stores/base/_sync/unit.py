@@ -29,9 +29,11 @@ from ....model import (
     NewOverlay,
     NewSession,
     Overlay,
+    OwnedSessionPage,
     Position,
     Problem,
     Read,
+    Recent,
     Root,
     Search,
     SessionPage,
@@ -46,6 +48,7 @@ from ....model import (
 from ....rules.codec import Packed
 from ....rules.key_range import KeyRange
 from ....rules.query import Query
+from ....rules.rewriting import Replacement
 from ..append_request import Request
 from ..extras import DocumentWrite, Extras
 
@@ -72,6 +75,8 @@ class SessionWork(Protocol):
     ) -> SessionRecord: ...
     @abstractmethod
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage: ...
+    @abstractmethod
+    def list_of_all(self, query: SessionQuery) -> OwnedSessionPage: ...
     @abstractmethod
     def delete(self, owner: str, session: str, expected_version: int | None) -> None: ...
     @abstractmethod
@@ -104,6 +109,10 @@ class MessageWork(Protocol):
     def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]: ...
     @abstractmethod
     def parents(self, owner: str, session: str, ids: Sequence[str]) -> list[str | Root | None]: ...
+    @abstractmethod
+    def recent(
+        self, owner: str, sessions: Sequence[str], key: str | None
+    ) -> list[Recent | None]: ...
     @abstractmethod
     def homes(self, owner: str, message: str) -> list[str]: ...
     @abstractmethod
@@ -180,6 +189,20 @@ class DocumentWork(Protocol):
     ) -> list[Document]: ...
 
 
+class RewriteWork(Protocol):
+    """Work on things that are written anew as they lie."""
+
+    @abstractmethod
+    def replace(self, owner: str, session: str | None, changes: Sequence[Replacement]) -> list[int]:
+        """Replace what is still as it was given; return the places in the list of the others."""
+
+    @abstractmethod
+    def list_data(
+        self, owner: str, session: str, after: Position | None, limit: int
+    ) -> list[DataVersion]:
+        """List versions that a session wrote, or sees of homes that are gone, by position."""
+
+
 class SearchWork(Protocol):
     """Work on searching; the query is what the search's text means."""
 
@@ -239,6 +262,8 @@ class Unit(Protocol):
     def overlays(self) -> OverlayWork: ...
     @property
     def documents(self) -> DocumentWork: ...
+    @property
+    def rewriting(self) -> RewriteWork: ...
     @property
     def search(self) -> SearchWork: ...
     @property

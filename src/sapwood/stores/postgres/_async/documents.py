@@ -23,6 +23,7 @@ _RENEW = (
     "UPDATE {s}.document SET expires_at = %s WHERE tree = %s AND session = %s AND key = %s"
     f" RETURNING {_COLUMNS}"
 )
+_REWRITE = "UPDATE {s}.document SET value = %s WHERE tree = %s AND session = %s AND key = %s"
 _DELETE = "DELETE FROM {s}.document WHERE tree = %s AND session = %s AND key = %s"
 _IN_RANGE = (
     " FROM {s}.document WHERE tree = %s AND session = %s AND key >= %s"
@@ -64,6 +65,9 @@ class AsyncPostgresDocumentStatements(AsyncDocumentStatements[AsyncTx]):
     async def renew(self, scope: DocumentScope, found: Row, expires_at: int) -> Row:
         renewed: Row = await self._tx.row(_RENEW, (expires_at, *scope, found[DOCUMENT_KEY]))
         return renewed
+
+    async def rewrite(self, scope: DocumentScope, found: Row, value: bytes) -> None:
+        await self._tx.run(_REWRITE, (value, *scope, found[DOCUMENT_KEY]))
 
     async def delete(self, scope: DocumentScope, found: Row) -> None:
         await self._tx.run(_DELETE, (*scope, found[DOCUMENT_KEY]))

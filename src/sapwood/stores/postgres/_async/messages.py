@@ -31,7 +31,7 @@ from .tx import AsyncTx
 _KINDS = {ChangeKind.UPDATE: 2, ChangeKind.DELETE: 3}
 _UPDATE = (
     "UPDATE {s}.message SET role = %s, tokens = %s, digest = %s, body = %s,"
-    " words = %s::tsvector || array_to_tsvector(%s::text[]), version = version + 1"
+    " words = %s::tsvector || array_to_tsvector(%s::text[]), version = version + %s"
     " WHERE tree = %s AND pos = %s"
 )
 _ERASE = (
@@ -132,7 +132,9 @@ class AsyncPostgresMessageStatements(AsyncMessageStatements[AsyncTx]):
 
     # changes
 
-    async def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
+    async def rewrite(
+        self, session: SessionRow, pos: int, new: Packed, *, counts: bool = True
+    ) -> int:
         [(_, *before, tokens)] = await self._tx.rows(_CONTENTS, (session.tree, [pos]))
         first = first_digest(*before)
         if new.keeps_extra:
@@ -140,7 +142,7 @@ class AsyncPostgresMessageStatements(AsyncMessageStatements[AsyncTx]):
             new = keeping_extra(new, decode_body(body, id).extra)
         marks = [owner_word(session.owner), home_word(session.home)]
         content = (new.role, new.tokens, first, new.body, body_words(new.body, new.id), marks)
-        await self._tx.run(_UPDATE, (*content, session.tree, pos))
+        await self._tx.run(_UPDATE, (*content, int(counts), session.tree, pos))
         return int(tokens)
 
     async def erase(self, session: SessionRow, doomed: Sequence[SeenMessage]) -> dict[int, int]:

@@ -39,6 +39,10 @@ _INSERT_ALL = (
     " INSERT INTO {s}.in_force (tree, session, last, width, overlay)"
     " SELECT %(tree)s, %(session)s, made.last, -(made.first & 16777215), made.number FROM made"
 )
+_REWRITE = (
+    "UPDATE {s}.overlay SET metadata = %s, summary = %s,"
+    " words = %s::tsvector || array_to_tsvector(%s::text[]) WHERE tree = %s AND number = %s"
+)
 _FIND = (
     f"SELECT {OVERLAY_COLUMNS} FROM {{s}}.overlay o JOIN {{s}}.in_force f ON f.tree = o.tree"
     " AND f.overlay = o.number AND f.session = %s WHERE o.tree = %s AND o.id = %s"
@@ -96,6 +100,10 @@ class AsyncPostgresOverlayStatements(AsyncOverlayStatements[AsyncTx]):
             "summary": [text.encode() for text in args["summary"]],
         }
         await self._tx.run(_INSERT_ALL, args)
+
+    async def rewrite(self, session: SessionRow, found: Row, summary: str, metadata: bytes) -> None:
+        said = (metadata, summary.encode(), text_words(summary), [owner_word(session.owner)])
+        await self._tx.run(_REWRITE, (*said, session.tree, found[OVERLAY_NUMBER]))
 
     async def remove(self, session: SessionRow, found: Row) -> None:
         number = found[OVERLAY_NUMBER]

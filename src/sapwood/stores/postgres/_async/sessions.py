@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ....model import CHAT, SessionQuery, SessionRecord
-from ...relational._async.sessions import AsyncListingStatements, AsyncSessionStatements
-from ...relational.filters import filters
+from ....model import CHAT, SessionRecord
+from ...relational._async.sessions import AsyncSessionStatements
 from ...relational.rows import (
     TAGS_IN_RECORD,
     TITLE_IN_RECORD,
@@ -37,20 +36,24 @@ _INSERT = (
     " SELECT %(owner)s, %(id)s, new.n, coalesce(%(tree)s::bigint, new.home) FROM new"
     " ON CONFLICT (owner, id) DO NOTHING RETURNING d.number, d.tree),"
     " described AS (INSERT INTO {s}.profile (tree, session, title, state, tags, budget,"
-    " parent_kind, parent, attributes, model, source, end_reason, system, system_key)"
+    " parent_kind, parent, attributes, model, source, end_reason, system, system_key, title_key)"
     " SELECT c.tree, c.number, %(title)s, %(state)s, %(tags)s::text[], %(budget)s,"
     " %(parent_kind)s, %(parent)s, %(attributes)s, %(model)s, %(source)s, %(end_reason)s,"
-    " %(system)s, %(system_key)s FROM claimed c)"
+    " %(system)s, %(system_key)s, %(title_key)s FROM claimed c),"
+    " tagged AS (INSERT INTO {s}.tag SELECT DISTINCT %(owner)s, t.tag, c.number"
+    " FROM claimed c, unnest(%(tags)s::text[]) t(tag))"
     " INSERT INTO {s}.session AS s (owner, id, home, number, tree, kind, version, created_at,"
-    " active_at, active_s, updated_at) SELECT %(owner)s, %(id)s, new.home, c.number, c.tree,"
-    f" %(kind)s, {{s}}.first_version(), %(now)s, %(now)s, %(now)s / 1000000, {STORE_TIME}"
+    " active_at, active_s, updated_at, state)"
+    " SELECT %(owner)s, %(id)s, new.home, c.number, c.tree, %(kind)s, {s}.first_version(),"
+    f" %(now)s, %(now)s, %(now)s / 1000000, {STORE_TIME}, %(state)s"
     f" FROM new JOIN claimed c ON c.number = new.n RETURNING {SESSION_COLUMNS}"
 )
 _OF_PROFILE = " WHERE tree = %(tree)s AND session = %(number)s"
 _COUNT_CHANGE = (
     "UPDATE {s}.session SET version = version + 1, closed = coalesce(%(closed)s::boolean, closed),"
     f" updated_at = {STORE_TIME}, active_at = coalesce(%(active)s::bigint, active_at),"
-    " active_s = coalesce(%(active)s::bigint / 1000000, active_s)"
+    " active_s = coalesce(%(active)s::bigint / 1000000, active_s),"
+    " state = coalesce(%(state)s::text, state)"
     " WHERE tree = %(tree)s AND number = %(number)s"
 )
 _PLACE = (
@@ -80,6 +83,7 @@ _CLEAR = (
 _DELETE = (
     "SELECT {s}.raise_floor(%(version)s)",
     "DELETE FROM {s}.session WHERE tree = %(tree)s AND number = %(number)s",
+    "SELECT {s}.put_tags(%(owner)s, %(tree)s, %(number)s, '{}')",
     "DELETE FROM {s}.profile WHERE tree = %(tree)s AND session = %(number)s",
     "DELETE FROM {s}.usage WHERE tree = %(tree)s AND session = %(number)s",
     "DELETE FROM {s}.document WHERE tree = %(tree)s AND session = %(number)s",
@@ -89,7 +93,7 @@ _LOCK_OWNER = "SELECT number FROM {s}.owner WHERE name = %s FOR UPDATE"
 # In the order in which trees are locked everywhere.
 _SOME = (
     "SELECT s.id FROM (SELECT id, tree, number FROM {s}.session WHERE owner = %s"
-    " ORDER BY number LIMIT %s) s ORDER BY s.tree, s.number"
+    " ORDER BY kind, number LIMIT %s) s ORDER BY s.tree, s.number"
 )
 _ERASE_REST = (
     "DELETE FROM {s}.document WHERE tree = -%s",
@@ -119,18 +123,6 @@ _COUNT_SESSIONS = (
     " JOIN {s}.profile p ON p.tree = s.tree AND p.session = s.number"
     " WHERE s.owner = %s GROUP BY s.kind, p.state"
 )
-
-_LIST = f"SELECT s.active_s, s.number, {RECORD_COLUMNS} FROM {RECORD_TABLES} WHERE s.owner = %s"
-_LIST_ORDERS = {
-    "active": " ORDER BY s.active_s DESC, s.number DESC LIMIT %s",
-    "created": " ORDER BY s.number DESC LIMIT %s",
-}
-
-# Not in the order of an index, so that it is the key's that is gone through.
-_LIST_ORDERS_BY_KEY = {
-    order: text.replace("s.number", "s.number + 0").replace("active_s", "active_s + 0")
-    for order, text in _LIST_ORDERS.items()
-}
 
 
 class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
@@ -168,6 +160,11 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
         row = await self._tx.row(_INSERT, place | profile._asdict())
         return None if row is None else SessionRow._make(row)
 
+    async def put_profile(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+        place = {"tree": session.tree, "number": session.number}
+        put = ", ".join(f"{column} = %({column})s" for column in columns)
+        await self._tx.run(f"UPDATE {{s}}.profile SET {put}{_OF_PROFILE}", {**columns, **place})
+
     async def change(
         self,
         session: SessionRow,
@@ -176,10 +173,13 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
         active_us: int | None,
     ) -> None:
         place = {"tree": session.tree, "number": session.number}
+        if "tags" in columns:
+            tagged = (session.owner, session.tree, session.number, columns["tags"])
+            await self._tx.run("SELECT {s}.put_tags(%s, %s, %s, %s)", tagged)
         if columns:
-            put = ", ".join(f"{column} = %({column})s" for column in columns)
-            await self._tx.run(f"UPDATE {{s}}.profile SET {put}{_OF_PROFILE}", {**columns, **place})
-        figures = {"closed": closed, "active": active_us, "at": self._tx.given_time()}
+            await self.put_profile(session, columns)
+        figures = {"closed": closed, "active": active_us, "state": columns.get("state")}
+        figures["at"] = self._tx.given_time()
         await self._tx.run(_COUNT_CHANGE, place | figures)
 
     async def tell(self, session: SessionRow) -> None:
@@ -223,34 +223,3 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
 
     async def count_sessions(self, owner: int) -> list[Row]:
         return await self._tx.rows(_COUNT_SESSIONS, (owner,))
-
-
-class AsyncPostgresListingStatements(AsyncListingStatements[AsyncTx]):
-    """Statements about pages of sessions."""
-
-    async def page(
-        self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
-    ) -> list[Row]:
-        conditions, args = _conditions(owner, query, after)
-        orders = _LIST_ORDERS_BY_KEY if query.key else _LIST_ORDERS
-        text = _LIST + conditions + orders[query.order]
-        return await self._tx.rows(text, (owner, *args, most))
-
-
-def _conditions(
-    owner: int, query: SessionQuery, after: tuple[int, int] | None
-) -> tuple[str, list[Any]]:
-    """Return the conditions of a query; every text is a constant, every value an argument."""
-    found: list[tuple[str, tuple[Any, ...]]] = [
-        (f"{it.text}%s", (it.value,)) for it in filters(owner, query)
-    ]
-    if after is not None and query.order == "active":
-        found.append((" AND (s.active_s, s.number) < (%s, %s)", after))
-    elif after is not None:
-        found.append((" AND s.number < %s", after[1:]))
-    if query.title_prefix is not None:
-        prefix = query.title_prefix.encode()
-        found.append((" AND substr(p.title, 1, %s) = %s", (len(prefix), prefix)))
-    if query.tags:
-        found.append((" AND p.tags @> %s::text[]", (list(query.tags),)))
-    return "".join(text for text, _ in found), [value for _, values in found for value in values]

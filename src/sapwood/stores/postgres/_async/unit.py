@@ -9,11 +9,13 @@ from .data import AsyncPostgresDataStatements
 from .documents import AsyncPostgresDocumentStatements
 from .feed import AsyncPostgresFeedStatements
 from .fork import AsyncPostgresForkStatements
+from .listing import AsyncPostgresListingStatements
 from .lookup import AsyncPostgresLookupStatements
 from .messages import AsyncPostgresMessageStatements
 from .overlays import AsyncPostgresOverlayStatements
+from .recent import AsyncPostgresRecentStatements
 from .search import AsyncPostgresSearch
-from .sessions import AsyncPostgresListingStatements, AsyncPostgresSessionStatements
+from .sessions import AsyncPostgresSessionStatements
 from .sums import AsyncPostgresSumStatements
 from .sweep import AsyncPostgresSweepStatements
 from .tx import AsyncTx
@@ -29,6 +31,7 @@ class AsyncPostgresUnit(AsyncRelationalUnit):
             lookup=AsyncPostgresLookupStatements(tx),
             sums=AsyncPostgresSumStatements(tx),
             messages=AsyncPostgresMessageStatements(tx),
+            recent=AsyncPostgresRecentStatements(tx),
             data_statements=AsyncPostgresDataStatements(tx),
             overlays=AsyncPostgresOverlayStatements(tx),
             sessions=AsyncPostgresSessionStatements(tx),

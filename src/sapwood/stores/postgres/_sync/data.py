@@ -8,8 +8,9 @@ from collections.abc import Collection, Sequence
 
 from ....errors import StoreCorruptError
 from ....model import Problem
+from ....rules.tree import Span
 from ...relational._sync.data import DataStatements
-from ...relational.position import public
+from ...relational.position import bounds, public
 from ...relational.problems import segment_problem
 from ...relational.rows import Row, SessionRow
 from .tx import Tx
@@ -34,6 +35,11 @@ _CHAIN = (
     " ON m.tree = %(tree)s AND m.pos = c.pos ORDER BY c.n"
 )
 _VALUES = "SELECT pos, value FROM {s}.data WHERE tree = %s AND pos = ANY (%s::bigint[])"
+_IN_SPAN = (
+    "SELECT d.pos, d.previous, d.value, m.id, m.created_at FROM {s}.data d"
+    " LEFT JOIN {s}.message m ON m.tree = d.tree AND m.pos = d.pos"
+    " WHERE d.tree = %s AND d.pos BETWEEN %s AND %s ORDER BY d.pos LIMIT %s"
+)
 _PUT = "INSERT INTO {s}.data (tree, pos, previous, value) VALUES (%s, %s, %s, %s)"
 _ALL_SEEN = (
     "SELECT d.pos, d.value FROM {s}.segment g JOIN {s}.data d ON d.tree = g.tree"
@@ -98,6 +104,9 @@ class PostgresDataStatements(DataStatements[Tx]):
             at = public(rows[-1][1] if rows else pos)
             raise StoreCorruptError(f"the data at position {at.segment}.{at.depth} is missing")
         return rows
+
+    def in_span(self, session: SessionRow, span: Span, most: int) -> list[Row]:
+        return self._tx.rows(_IN_SPAN, (session.tree, *bounds(span), most))
 
     def values(self, session: SessionRow, positions: Collection[int]) -> dict[int, bytes]:
         return dict(self._tx.rows(_VALUES, (session.tree, list(positions))))

@@ -25,6 +25,7 @@ _RENEW = (
     "UPDATE {s}.document SET expires_at = %s WHERE tree = %s AND session = %s AND key = %s"
     f" RETURNING {_COLUMNS}"
 )
+_REWRITE = "UPDATE {s}.document SET value = %s WHERE tree = %s AND session = %s AND key = %s"
 _DELETE = "DELETE FROM {s}.document WHERE tree = %s AND session = %s AND key = %s"
 _IN_RANGE = (
     " FROM {s}.document WHERE tree = %s AND session = %s AND key >= %s"
@@ -66,6 +67,9 @@ class PostgresDocumentStatements(DocumentStatements[Tx]):
     def renew(self, scope: DocumentScope, found: Row, expires_at: int) -> Row:
         renewed: Row = self._tx.row(_RENEW, (expires_at, *scope, found[DOCUMENT_KEY]))
         return renewed
+
+    def rewrite(self, scope: DocumentScope, found: Row, value: bytes) -> None:
+        self._tx.run(_REWRITE, (value, *scope, found[DOCUMENT_KEY]))
 
     def delete(self, scope: DocumentScope, found: Row) -> None:
         self._tx.run(_DELETE, (*scope, found[DOCUMENT_KEY]))

@@ -13,7 +13,7 @@ from ....errors import StoreCorruptError
 from ....model import ROOT, EdgeKind, ForkPoint, NewSession, SessionRecord
 from ....rules.codec import encode_json
 from ...relational._sync.fork import CopiedPath, ForkStatements
-from ...relational._sync.sessions import packed_system
+from ...relational._sync.sessions import packed_system, title_key
 from ...relational.position import DEPTH_BITS, MAX_DEPTH
 from ...relational.rows import CONTEXT_IN_RECORD, Row, SessionRow, pinned_ids
 from ..rows import OVERLAY_COLUMNS, RECORD_COLUMNS, SESSION_COLUMNS, STORE_TIME
@@ -48,26 +48,28 @@ _WRITE = (
     " WHERE f.tree = %(tree)s AND f.session = %(source)s"
     " AND {s}.is_on_path(f.tree, f.last, %(pos)s)),"
     " s AS (INSERT INTO {s}.session AS s (tree, number, owner, id, home, tip, fork, context,"
-    " overlays, kind, version, created_at, active_at, active_s, updated_at)"
+    " overlays, kind, version, created_at, active_at, active_s, updated_at, state)"
     " SELECT %(tree)s, c.number, %(owner)s, %(id)s, new.home, %(pos)s, %(pos)s,"
     " coalesce(%(context)s::bigint, {s}.context_at(%(tree)s, %(covering)s::bigint, %(pos)s,"
     " ARRAY(SELECT n.pos FROM {s}.seen(%(tree)s, %(source)s, %(home)s, %(fork)s,"
     " %(pins)s::text[]) n WHERE n.is_live))), (SELECT count(*) FROM covers),"
-    f" %(of_kind)s, {{s}}.first_version(), %(now)s, %(now)s, %(now)s / 1000000, {STORE_TIME}"
-    " FROM new JOIN claimed c ON c.number = new.n RETURNING s.*),"
+    f" %(of_kind)s, {{s}}.first_version(), %(now)s, %(now)s, %(now)s / 1000000, {STORE_TIME},"
+    " %(state)s FROM new JOIN claimed c ON c.number = new.n RETURNING s.*),"
     " told AS (INSERT INTO {s}.change (owner, session, tree, kind, first, last, at, name)"
     " SELECT s.owner, s.number, s.tree, 8, s.version, s.version, %(told_at)s, s.id FROM s),"
     " p AS (INSERT INTO {s}.profile AS p (tree, session, title, state, tags, budget, parent_kind,"
-    " parent, attributes, model, source, end_reason, system, system_key)"
+    " parent, attributes, model, source, end_reason, system, system_key, title_key)"
     " SELECT o.tree, c.number, %(title)s, %(state)s,"
     " coalesce(%(tags)s::text[], o.tags),"
     " CASE WHEN %(has_budget)s THEN %(budget)s::bigint ELSE o.budget END, %(kind)s, %(parent)s,"
     " coalesce(%(attributes)s, o.attributes),"
     " CASE WHEN %(has_model)s THEN %(model)s ELSE o.model END,"
     " CASE WHEN %(has_origin)s THEN %(origin)s ELSE o.source END, %(end_reason)s,"
-    " %(system)s, %(system_key)s"
+    " %(system)s, %(system_key)s, %(title_key)s"
     " FROM {s}.profile o CROSS JOIN claimed c"
     " WHERE o.tree = %(tree)s AND o.session = %(source)s RETURNING p.*),"
+    " tagged AS (INSERT INTO {s}.tag SELECT DISTINCT %(owner)s, t.tag, p.session"
+    " FROM p, unnest(p.tags) t(tag)),"
     " documents AS (INSERT INTO {s}.document (tree, session, key, version, updated_at, value,"
     " created_at) SELECT d.tree, c.number, d.key, nextval('{s}.document_version'), d.updated_at,"
     " d.value, d.created_at"
@@ -134,6 +136,7 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     named = {"owner": number, "id": new.id, "now": created_at, "told_at": told_at, "at": at}
     values = place | _profile(new, parent) | named
     values["system"], values["system_key"] = packed_system(number, new.system)
+    values["title_key"] = title_key(number, new.title)
     values["of_kind"] = source.kind if new.kind is UNSET else new.kind
     made = tx.row(_WRITE, values)
     if made is None:

@@ -33,7 +33,7 @@ from .tx import Tx
 _KINDS = {ChangeKind.UPDATE: 2, ChangeKind.DELETE: 3}
 _UPDATE = (
     "UPDATE {s}.message SET role = %s, tokens = %s, digest = %s, body = %s,"
-    " words = %s::tsvector || array_to_tsvector(%s::text[]), version = version + 1"
+    " words = %s::tsvector || array_to_tsvector(%s::text[]), version = version + %s"
     " WHERE tree = %s AND pos = %s"
 )
 _ERASE = (
@@ -134,7 +134,7 @@ class PostgresMessageStatements(MessageStatements[Tx]):
 
     # changes
 
-    def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
+    def rewrite(self, session: SessionRow, pos: int, new: Packed, *, counts: bool = True) -> int:
         [(_, *before, tokens)] = self._tx.rows(_CONTENTS, (session.tree, [pos]))
         first = first_digest(*before)
         if new.keeps_extra:
@@ -142,7 +142,7 @@ class PostgresMessageStatements(MessageStatements[Tx]):
             new = keeping_extra(new, decode_body(body, id).extra)
         marks = [owner_word(session.owner), home_word(session.home)]
         content = (new.role, new.tokens, first, new.body, body_words(new.body, new.id), marks)
-        self._tx.run(_UPDATE, (*content, session.tree, pos))
+        self._tx.run(_UPDATE, (*content, int(counts), session.tree, pos))
         return int(tokens)
 
     def erase(self, session: SessionRow, doomed: Sequence[SeenMessage]) -> dict[int, int]:

@@ -11,6 +11,7 @@ from ....errors import MessageTooLargeError
 from ....model import ROOT, Appended, Root
 from ...base.append_request import Request, size_of
 from ...base.extras import NO_EXTRAS
+from ...relational.position import public
 from ...relational.rows import written
 from ..extras import EXTRA_TYPES, extra_values, is_to_plan
 from ..rows import NEW_COLUMN_TYPES, new_columns
@@ -20,15 +21,17 @@ from .tx import Tx
 # The server takes less than 1 GB at once, and needs some of that for itself.
 MOST_BATCH_BYTES = 512 * 1024 * 1024
 
+_HELD = "{s}.data_held(%s, %s, a.start)"
+_KEEP_DATA = "{s}.keep_data(%s, %s, a.start, %s::bigint, %s::bytea)"
 _APPEND = (
-    "SELECT a.start, a.now_us, '{}'::bigint[], {s}.data_held(%s, %s, a.start)"
+    f"SELECT a.start, a.now_us, '{{}}'::bigint[], {_HELD}"
     " FROM {s}.append(%s, %s, %s::bigint, %s::text[], %s, %s, %s, %s,"
     f" {NEW_COLUMN_TYPES}) a"
 )
 # Not prepared: what is given and what is not makes many shapes of it, and each would cost a round
 # trip more when it first comes.
 _APPEND_WITH = (
-    "SELECT a.start, a.now_us, a.versions, {s}.data_held(%s, %s, a.start)"
+    f"SELECT a.start, a.now_us, a.versions, {_HELD}"
     " FROM {s}.append_with(%s, %s, %s::bigint, %s::text[], %s, %s,"
     f" %s, %s, {NEW_COLUMN_TYPES}, {EXTRA_TYPES}) a"
 )
@@ -55,7 +58,7 @@ def append_new(tx: Tx, request: Request, *, is_repeated: bool) -> Appended | Non
         return _append_one(tx, request, is_repeated)
     if request.expected_snapshot is not None:
         return None
-    if request.expected_data is not None or request.data is not None:
+    if request.expected_data is not None or batch[-1].is_mark:
         return None
     if extras is not NO_EXTRAS and is_to_plan(extras, MOST_BATCH_BYTES - size_of(request)):
         return None
@@ -63,28 +66,26 @@ def append_new(tx: Tx, request: Request, *, is_repeated: bool) -> Appended | Non
     if len(asked) > 1 and len(set(asked)) < len(asked):
         return None
     places = (*_named(parent), *_named(expected_tip))
-    args = (*(owner, session) * 2, _time(tx), asked, *places, *new_columns(batch))
+    along = [] if extras is NO_EXTRAS else extra_values(extras)
+    text = _APPEND if extras is NO_EXTRAS else _APPEND_WITH
+    text, kept = _keeping(request, text)
+    args = (*kept, owner, session, _time(tx), asked, *places, *new_columns(batch), *along)
+    is_often = extras is NO_EXTRAS and not request.has_digests
+    [found] = tx.rows(text, args, often=is_often)
+    return _appended(request, *found[-4:])
+
+
+def _keeping(request: Request, text: str) -> tuple[str, tuple[Any, ...]]:
+    """Return a call that also keeps the data and digests that were given, and its first values."""
+    named = (request.owner, request.session)
+    args: tuple[Any, ...] = named
+    if request.data is not None:
+        text, args = text.replace(_HELD, _KEEP_DATA), (*named, len(request.batch), request.data)
     if request.has_digests:
-        text, args = _with_digests(request, args)
-        [(_, *found)] = tx.rows(text, args)
-    elif extras is not NO_EXTRAS:
-        [found] = tx.rows(_APPEND_WITH, (*args, *extra_values(extras)))
-    else:
-        [found] = tx.rows(_APPEND, args, often=True)
-    return _appended(request, *found)
-
-
-def _with_digests(request: Request, args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-    """Return the call that also keeps the digests which were given, in the same round trip."""
-    text = _APPEND if request.extras is NO_EXTRAS else _APPEND_WITH
-    along = [] if request.extras is NO_EXTRAS else extra_values(request.extras)
-    digests = [it.given_digest for it in request.batch]
-    kept = (request.owner, request.session, digests)
-    return text.replace("SELECT a.start", f"SELECT {_KEEP_DIGESTS}, a.start"), (
-        *kept,
-        *args,
-        *along,
-    )
+        digests = [it.given_digest for it in request.batch]
+        text = text.replace("SELECT a.start", f"SELECT {_KEEP_DIGESTS}, a.start")
+        args = (*named, digests, *args)
+    return text, args
 
 
 def _append_one(tx: Tx, request: Request, is_repeated: bool) -> Appended | None:
@@ -126,7 +127,13 @@ def _appended(
     messages = written(batch, request.session, start, now, held)
     keys = [it.key for it in request.extras.documents]
     documents = dict(zip(keys, versions, strict=True))
-    return Appended(messages=messages, written=len(batch), tip=batch[-1].id, documents=documents)
+    return Appended(
+        messages=messages,
+        written=len(batch),
+        tip=batch[-1].id,
+        documents=documents,
+        data_at=None if request.data is None else public(start + len(batch) - 1),
+    )
 
 
 def _named(place: str | Root | None) -> tuple[str | None, bool]:

@@ -11,11 +11,13 @@ from .data import PostgresDataStatements
 from .documents import PostgresDocumentStatements
 from .feed import PostgresFeedStatements
 from .fork import PostgresForkStatements
+from .listing import PostgresListingStatements
 from .lookup import PostgresLookupStatements
 from .messages import PostgresMessageStatements
 from .overlays import PostgresOverlayStatements
+from .recent import PostgresRecentStatements
 from .search import PostgresSearch
-from .sessions import PostgresListingStatements, PostgresSessionStatements
+from .sessions import PostgresSessionStatements
 from .sums import PostgresSumStatements
 from .sweep import PostgresSweepStatements
 from .tx import Tx
@@ -31,6 +33,7 @@ class PostgresUnit(RelationalUnit):
             lookup=PostgresLookupStatements(tx),
             sums=PostgresSumStatements(tx),
             messages=PostgresMessageStatements(tx),
+            recent=PostgresRecentStatements(tx),
             data_statements=PostgresDataStatements(tx),
             overlays=PostgresOverlayStatements(tx),
             sessions=PostgresSessionStatements(tx),

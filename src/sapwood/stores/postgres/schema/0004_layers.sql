@@ -76,6 +76,46 @@ CREATE INDEX profile_by_key ON {s}.profile (system_key) WHERE system_key IS NOT 
 ALTER TABLE {s}.session ADD COLUMN updated_at bigint NOT NULL DEFAULT 0;
 UPDATE {s}.session SET updated_at = greatest(created_at, active_at);
 
+-- Listings. Every order is that of an index, for an owner's sessions of one kind; of seconds, so that
+-- the indexes rest. For all owners there is one by kind, state and activity: the state is kept here,
+-- too, as the profile has it.
+ALTER TABLE {s}.session
+    ADD COLUMN updated_s bigint GENERATED ALWAYS AS (updated_at / 1000000) STORED,
+    ADD COLUMN state text COLLATE "C" NOT NULL DEFAULT '';
+UPDATE {s}.session s SET state = p.state FROM {s}.profile p
+WHERE p.tree = s.tree AND p.session = s.number;
+DROP INDEX {s}.session_by_activity, {s}.session_by_age;
+CREATE INDEX session_by_active ON {s}.session (owner, kind, active_s, number);
+CREATE INDEX session_by_updated ON {s}.session (owner, kind, updated_s, number);
+CREATE INDEX session_by_created ON {s}.session (owner, kind, number);
+CREATE INDEX session_by_state ON {s}.session (owner, kind, state);
+CREATE INDEX session_of_all ON {s}.session (kind, state, active_s, number);
+
+-- The owner's number in 8 bytes, then the first 80 bytes of the title.
+ALTER TABLE {s}.profile ADD COLUMN title_key bytea;
+UPDATE {s}.profile p SET title_key = int8send(s.owner) || substr(p.title, 1, 80)
+FROM {s}.session s WHERE s.tree = p.tree AND s.number = p.session AND p.title IS NOT NULL;
+CREATE INDEX profile_by_title ON {s}.profile (title_key) WHERE title_key IS NOT NULL;
+CREATE TABLE {s}.tag (
+    owner       bigint NOT NULL,
+    tag         text COLLATE "C" NOT NULL,
+    session     bigint NOT NULL,
+    PRIMARY KEY (owner, tag, session)
+);
+INSERT INTO {s}.tag
+SELECT DISTINCT s.owner, t.tag, s.number FROM {s}.session s
+    JOIN {s}.profile p ON p.tree = s.tree AND p.session = s.number, unnest(p.tags) t(tag);
+
+-- Let a session be found by other tags than those that its profile has, which is changed after this.
+CREATE FUNCTION {s}.put_tags(
+    of_owner bigint, of_tree bigint, of_session bigint, new_tags text[]
+) RETURNS void LANGUAGE sql VOLATILE AS $$
+    DELETE FROM {s}.tag g USING {s}.profile p
+    WHERE p.tree = of_tree AND p.session = of_session AND g.owner = of_owner
+      AND g.tag = ANY (p.tags) AND g.session = of_session;
+    INSERT INTO {s}.tag SELECT DISTINCT of_owner, t.tag, of_session FROM unnest(new_tags) t(tag);
+$$;
+
 -- Data at positions. A version holds from its position on. Where none is at or above a position in its
 -- segment, it is the one that held where the segment grew out.
 CREATE TABLE {s}.data (
@@ -119,6 +159,26 @@ BEGIN
     RETURN ARRAY(
         SELECT {s}.data_held(owner_names[u.nth], session_ids[u.nth], u.start)
         FROM unnest(nths, starts) WITH ORDINALITY u(nth, start, n) ORDER BY u.n);
+END $$;
+
+-- Write the data that came with an append of so many messages, for the last of them. Gives where the
+-- data stands that held before; does nothing where the append did nothing.
+CREATE FUNCTION {s}.keep_data(
+    owner_name text, session_id text, start bigint, how_many bigint, given bytea
+) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    of_tree bigint;
+    held bigint;
+BEGIN
+    IF start IS NULL THEN RETURN 0; END IF;
+    -- Now that it is locked: a clear may have moved it to another tree before.
+    SELECT d.tree INTO STRICT of_tree
+    FROM {s}.owner o JOIN {s}.directory d ON d.owner = o.number
+    WHERE o.name = owner_name AND d.id = session_id;
+    held := {s}.data_at(of_tree, start);
+    INSERT INTO {s}.data (tree, pos, previous, value)
+    VALUES (of_tree, start + how_many - 1, held, given);
+    RETURN held;
 END $$;
 
 -- Whether there is data in a session's tree.
@@ -468,12 +528,18 @@ BEGIN
     END LOOP;
     IF patched IS NULL THEN RETURN; END IF;
     UPDATE {s}.session x SET version = x.version + 1, closed = coalesce(new_closed, x.closed),
+        state = CASE WHEN 'state' = ANY (patched) THEN new_state ELSE x.state END,
         updated_at = now_us
     WHERE x.tree = s.tree AND x.number = s.number;
     PERFORM {s}.tell_record(s.tree, s.number, now_us);
     IF patched = '{}' THEN RETURN; END IF;
+    IF 'tags' = ANY (patched) THEN
+        PERFORM {s}.put_tags(s.owner, s.tree, s.number, new_tags);
+    END IF;
     UPDATE {s}.profile p SET
         title = CASE WHEN 'title' = ANY (patched) THEN new_title ELSE p.title END,
+        title_key = CASE WHEN 'title' = ANY (patched)
+            THEN int8send(s.owner) || substr(new_title, 1, 80) ELSE p.title_key END,
         state = CASE WHEN 'state' = ANY (patched) THEN new_state ELSE p.state END,
         tags = CASE WHEN 'tags' = ANY (patched) THEN new_tags ELSE p.tags END,
         budget = CASE WHEN 'budget' = ANY (patched) THEN new_budget ELSE p.budget END,

@@ -38,11 +38,12 @@ async def find_homes(logs: AsyncLogs, views: Sequence[LogView], message: str) ->
         view.own.session
         for view, spots in zip(views, found, strict=True)
         for it in spots.values()
-        if view.is_own(it.place.segment) and not _is_empty(view, it.place)
+        if view.is_own(it.place.segment) and not is_empty(view, it.place)
     ]
 
 
-def _is_empty(view: LogView, place: Place) -> bool:
+def is_empty(view: LogView, place: Place) -> bool:
+    """Whether no message stands at a position: it is a mark, or the message was deleted."""
     edited = view.edited(place)
     return view.is_mark(place) or (edited is not None and edited.is_erased)
 

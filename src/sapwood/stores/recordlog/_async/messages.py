@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ....errors import StoreError
+from ....errors import NotFoundError, StoreError
 from ....model import (
     Appended,
     Deleted,
@@ -17,6 +17,7 @@ from ....model import (
     MessagePage,
     Position,
     Read,
+    Recent,
     Root,
     UpdatedMessage,
 )
@@ -50,6 +51,7 @@ from .history import read, records_ahead
 from .leftovers import erase_leftovers
 from .logs import AsyncLogSubject, Decision, again
 from .looks import after_marks, ends, find_homes, find_parents, list_messages
+from .recent import find_recent
 from .rows import FIRST_PAGE, find_places, find_rows, get_place, row_at, rows_at, stream
 
 
@@ -81,6 +83,19 @@ class AsyncLogMessages(AsyncLogSubject):
         return await self._logs.look(
             owner, session, lambda view: find_parents(self._logs, view, ids)
         )
+
+    async def recent(
+        self, owner: str, sessions: Sequence[str], key: str | None
+    ) -> list[Recent | None]:
+        """Find the ends of paths, session by session."""
+        found: list[Recent | None] = []
+        for session in sessions:
+            try:
+                look = self._logs.look(owner, session, lambda it: find_recent(self._logs, it, key))
+                found.append(await look)
+            except NotFoundError:
+                found.append(None)
+        return found
 
     async def homes(self, owner: str, message: str) -> list[str]:
         """Find the sessions that wrote a message, with a look at each of them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from itertools import islice
 
 from ....errors import StoreCorruptError
@@ -10,7 +10,7 @@ from ....rules.tree import Place, Span
 from ...base.refusals import no_message
 from ..errors import BehindError
 from ..log_documents import LogDocument, LogKey, id_key, record_key, spotted_by
-from ..rows import LogRow, as_edited, rows_of
+from ..rows import LogRow, Rewordings, rows_of
 from ..state import Edited, LogState, MessagePlace
 from ..view import LogView
 from ..work import log_of, segment_name
@@ -245,25 +245,32 @@ async def _as_edited(
     Begin again when a record was cleared up since.
     """
     changes = [_changes(view, rows) for view, rows in asked]
-    named = [
-        {
-            place: record_key(view.own.tree, log_of(place.segment), it.n)
-            for place, it in some.items()
-            if not it.is_erased
-        }
-        for (view, _), some in zip(asked, changes, strict=True)
+    anew = [_data_anew(view, rows) for view, rows in asked]
+    keys = dict.fromkeys(
+        record_key(view.own.tree, log_of(place.segment), n)
+        for (view, _), some, data in zip(asked, changes, anew, strict=True)
+        for place, n in (*_edits_of(some), *data.items())
+    )
+    if not (keys or any(changes)):
+        return [list(rows) for _, rows in asked]
+    told = Rewordings(await logs.driver.get(list(keys)) if keys else [])
+    return [
+        [told.row(it, some.get(it.place), data.get(it.place, 0)) for it in rows]
+        for (_, rows), some, data in zip(asked, changes, anew, strict=True)
     ]
-    keys = list(dict.fromkeys(key for names in named for key in names.values()))
-    found = dict(zip(keys, await logs.driver.get(keys) if keys else [], strict=True))
-    edited: list[list[LogRow]] = []
-    for (_, rows), some, names in zip(asked, changes, named, strict=True):
-        edits = {place: found[key] for place, key in names.items()}
-        edited.append(
-            [as_edited(it, some.get(it.place), edits.get(it.place)) for it in rows]
-            if some
-            else list(rows)
-        )
-    return edited
+
+
+def _edits_of(changes: Mapping[Place, Edited]) -> list[tuple[Place, int]]:
+    """Return the records that edited messages which were not erased."""
+    return [(place, it.n) for place, it in changes.items() if not it.is_erased]
+
+
+def _data_anew(view: LogView, rows: Sequence[LogRow]) -> dict[Place, int]:
+    """Return the records that wrote the data of messages anew."""
+    if not view.has_data:
+        return {}
+    places = [row.place for row in rows if row.data is not None]
+    return {place: n for place in places if (n := view.data_anew(place))}
 
 
 def _changes(view: LogView, rows: Sequence[LogRow]) -> dict[Place, Edited]:

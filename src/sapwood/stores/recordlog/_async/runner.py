@@ -16,6 +16,7 @@ from .feed import AsyncLogFeed
 from .logs import AsyncLogs
 from .messages import AsyncLogMessages
 from .overlays import AsyncLogOverlays
+from .rewriting import AsyncLogRewriting
 from .search import AsyncLogIndexReads, AsyncLogSearch
 from .sessions import AsyncLogSessions
 from .sweep import finish_deletions
@@ -34,6 +35,7 @@ class AsyncLogUnit:
         self.data = AsyncLogData(logs)
         self.overlays = AsyncLogOverlays(logs)
         self.documents = AsyncLogDocuments(logs)
+        self.rewriting = AsyncLogRewriting(logs)
         self.search = AsyncLogSearch(logs)
         self.index_reads = AsyncLogIndexReads(logs)
         self.usage = AsyncLogUsage(logs)

@@ -10,6 +10,7 @@ from ....model import (
     CHAT,
     Fence,
     NewSession,
+    OwnedSessionPage,
     Root,
     SessionPage,
     SessionQuery,
@@ -19,6 +20,7 @@ from ....model import (
 )
 from ....rules.codec import MARK_ROLE
 from ....rules.tree import Span
+from ....store._async.owner_sessions import sessions_of_owners
 from ...base.counting import statistics_of
 from ...base.extras import Extras
 from ...base.refusals import refuse_stale_session
@@ -29,6 +31,7 @@ from ..session_record import page_of, record_of
 from ..state import LogState
 from ..view import LogView
 from ..work import Append, AppendedMessage, Clear, MoveTip, Retire, WipeLog, combined, to_wire
+from .admin import AsyncLogAdmin
 from .creation import create
 from .data import data_rows, refuse_other_tip, stored_data, versions_in
 from .feed import FEED
@@ -103,6 +106,10 @@ class AsyncLogSessions(AsyncLogSubject):
             return SessionPage(sessions=sessions, cursor=cursor)
 
         return await again(attempt)
+
+    async def list_of_all(self, query: SessionQuery) -> OwnedSessionPage:
+        owners = await AsyncLogAdmin(self._logs).owners()
+        return await sessions_of_owners(owners, query, self.list_page)
 
     async def _records_in(self, views: Sequence[LogView]) -> list[SessionRecord]:
         return [await self._record_in(it) for it in views]

@@ -43,7 +43,7 @@ class LogData(LogSubject):
                 places.append(at)
                 at = view.data_at(view.before(at))
             rows = data_rows(self._logs, view, places)
-            return [_version(view, row) for row in rows]
+            return [version_of(view, row) for row in rows]
 
         return self._logs.look(owner, session, work)
 
@@ -103,7 +103,8 @@ def stored_data(view: LogView, row: LogRow) -> bytes | None:
     return None if row.data is None else view.data_left(row.place, row.data)
 
 
-def _version(view: LogView, row: LogRow) -> DataVersion:
+def version_of(view: LogView, row: LogRow) -> DataVersion:
+    """Return the version at a position as users see it."""
     return DataVersion(
         position=public(row.place),
         value=decode_json(stored_data(view, row) or b"", f"the data at {row.id!r}"),

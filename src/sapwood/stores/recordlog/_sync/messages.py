@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ....errors import StoreError
+from ....errors import NotFoundError, StoreError
 from ....model import (
     Appended,
     Deleted,
@@ -19,6 +19,7 @@ from ....model import (
     MessagePage,
     Position,
     Read,
+    Recent,
     Root,
     UpdatedMessage,
 )
@@ -52,6 +53,7 @@ from .history import read, records_ahead
 from .leftovers import erase_leftovers
 from .logs import Decision, LogSubject, again
 from .looks import after_marks, ends, find_homes, find_parents, list_messages
+from .recent import find_recent
 from .rows import FIRST_PAGE, find_places, find_rows, get_place, row_at, rows_at, stream
 
 
@@ -79,6 +81,17 @@ class LogMessages(LogSubject):
     def parents(self, owner: str, session: str, ids: Sequence[str]) -> list[str | Root | None]:
         """Find what messages follow."""
         return self._logs.look(owner, session, lambda view: find_parents(self._logs, view, ids))
+
+    def recent(self, owner: str, sessions: Sequence[str], key: str | None) -> list[Recent | None]:
+        """Find the ends of paths, session by session."""
+        found: list[Recent | None] = []
+        for session in sessions:
+            try:
+                look = self._logs.look(owner, session, lambda it: find_recent(self._logs, it, key))
+                found.append(look)
+            except NotFoundError:
+                found.append(None)
+        return found
 
     def homes(self, owner: str, message: str) -> list[str]:
         """Find the sessions that wrote a message, with a look at each of them."""

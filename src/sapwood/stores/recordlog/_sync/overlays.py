@@ -158,7 +158,7 @@ def _refuse_edited(view: LogView, first: int, last: Place, read: Mapping[str, in
             break
         known = read[log_of(span.segment)]
         for depth, edited in view.edits_in(span):
-            place, at = Place(span.segment, depth), edited.n
+            place, at = Place(span.segment, depth), edited.changed_by
             if place in view.own.foreign:
                 # A snapshot knows what was erased through this session when it is erased there.
                 there = view.edited_there(place)

@@ -18,6 +18,7 @@ from .feed import LogFeed
 from .logs import Logs
 from .messages import LogMessages
 from .overlays import LogOverlays
+from .rewriting import LogRewriting
 from .search import LogIndexReads, LogSearch
 from .sessions import LogSessions
 from .sweep import finish_deletions
@@ -36,6 +37,7 @@ class LogUnit:
         self.data = LogData(logs)
         self.overlays = LogOverlays(logs)
         self.documents = LogDocuments(logs)
+        self.rewriting = LogRewriting(logs)
         self.search = LogSearch(logs)
         self.index_reads = LogIndexReads(logs)
         self.usage = LogUsage(logs)

@@ -12,6 +12,7 @@ from ....model import (
     CHAT,
     Fence,
     NewSession,
+    OwnedSessionPage,
     Root,
     SessionPage,
     SessionQuery,
@@ -21,6 +22,7 @@ from ....model import (
 )
 from ....rules.codec import MARK_ROLE
 from ....rules.tree import Span
+from ....store._sync.owner_sessions import sessions_of_owners
 from ...base.counting import statistics_of
 from ...base.extras import Extras
 from ...base.refusals import refuse_stale_session
@@ -31,6 +33,7 @@ from ..session_record import page_of, record_of
 from ..state import LogState
 from ..view import LogView
 from ..work import Append, AppendedMessage, Clear, MoveTip, Retire, WipeLog, combined, to_wire
+from .admin import LogAdmin
 from .creation import create
 from .data import data_rows, refuse_other_tip, stored_data, versions_in
 from .feed import FEED
@@ -105,6 +108,10 @@ class LogSessions(LogSubject):
             return SessionPage(sessions=sessions, cursor=cursor)
 
         return again(attempt)
+
+    def list_of_all(self, query: SessionQuery) -> OwnedSessionPage:
+        owners = LogAdmin(self._logs).owners()
+        return sessions_of_owners(owners, query, self.list_page)
 
     def _records_in(self, views: Sequence[LogView]) -> list[SessionRecord]:
         return [self._record_in(it) for it in views]

@@ -116,9 +116,8 @@ class AsyncRedisAdmin(AsyncRedisWork):
                 await self._order_documents(owner)
             for tree in await trees_of(self._context, owner):
                 await self._repair_tree(owner, tree)
-                if findings:
-                    # When its sessions were active is known there only.
-                    await publish(self._context, owner, [tree])
+                # When its sessions were active, and what they are found by, is known there only.
+                await publish(self._context, owner, [tree])
             await publish_all(self._context, owner)
 
     async def _repair_tree(self, owner: str, tree: str) -> None:
@@ -153,17 +152,20 @@ class AsyncRedisAdmin(AsyncRedisWork):
 
     async def _look_at_directory(self, owner: str) -> list[Finding]:
         client, keys = self._context.client, self._context.keys
-        directory, active, created = await client.run_all(
+        parts = ["la", "lc"]
+        # Until a newer version has listed them, it may not be there when they were written to.
+        if await client.run("HGET", keys.owner(owner), "lk") is not None:
+            parts.append("lu")
+        directory, *listings = await client.run_all(
             [
                 ("HGETALL", keys.owner(owner, "d")),
-                ("ZRANGE", keys.owner(owner, "la"), 0, -1),
-                ("ZRANGE", keys.owner(owner, "lc"), 0, -1),
+                *(("ZRANGE", keys.owner(owner, part), 0, -1) for part in parts),
             ]
         )
         wanted = {b"%016d" % int(value.split(b" ")[1]) + name for name, value in directory.items()}
         found: list[Finding] = []
-        for part, listed in (("la", set(active)), ("lc", set(created))):
-            key = keys.owner(owner, part)
+        for part, members in zip(parts, listings, strict=True):
+            key, listed = keys.owner(owner, part), set(members)
             missing = [("not listed", it, ("ZADD", key, 0, it)) for it in wanted - listed]
             extra = [("is gone", it, ("ZREM", key, it)) for it in listed - wanted]
             for what, member, command in (*missing, *extra):

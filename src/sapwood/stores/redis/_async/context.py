@@ -13,8 +13,9 @@ from ....rules.system import key_digest
 from ...base.bounded_dict import BoundedDict
 from ...base.queues import AsyncCallerQueues
 from ...base.refusals import no_session, session_exists
+from ..entries import SEP
 from ..look import Look, TreeState, look_of
-from ..rows import SEP, OverlayRange, RedisKeys, RedisSessionRow
+from ..rows import OverlayRange, RedisKeys, RedisSessionRow
 from .client import AsyncRedisClient, RedisCommand, ScriptCall
 
 MARKED_US = 60_000_000

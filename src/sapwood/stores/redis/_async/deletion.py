@@ -10,6 +10,7 @@ from ..look import Look, look_of
 from ..rows import RedisSessionRow, document_of, range_of
 from .client import RedisCommand
 from .context import AsyncRedisContext, MovedError
+from .data import begin_with_mark, value_at_tip
 from .maintenance import clean_up_tree, finish_deletions_of
 
 PINS = "pins"
@@ -54,8 +55,13 @@ async def delete_session(
     await clean_up_tree(context, owner, look.tree)
 
 
-async def clear_session(context: AsyncRedisContext, owner: str, session: str) -> RedisSessionRow:
-    """Retire a session's messages and go on under a new number; return the row."""
+async def clear_session(
+    context: AsyncRedisContext, owner: str, session: str, mark: str | None
+) -> RedisSessionRow:
+    """Retire a session's messages and go on under a new number; return the row.
+
+    With an id for a mark, its data is kept, if there is any.
+    """
     look = await context.directory.look(owner, session)
     home = look.homes + 1
     changes: dict[str, Any] = {
@@ -63,7 +69,13 @@ async def clear_session(context: AsyncRedisContext, owner: str, session: str) ->
         "h": home,
         "ver": look.row.version + 1,
         "up": look.now,
+        "da": "",
     }
+    kept: list[RedisCommand] = []
+    if mark is not None and look.row.data:
+        value = await value_at_tip(context, look)
+        kept, standing = begin_with_mark(context, look, home, mark, value)
+        changes |= standing
     key = context.key(look.tree, f"k:{look.row.number}")
     stored: dict[bytes, bytes] = await context.client.run("HGETALL", key)
     # One each: a script cannot pass on any number of words.
@@ -74,8 +86,9 @@ async def clear_session(context: AsyncRedisContext, owner: str, session: str) ->
         ("HSET", context.key(look.tree, "m"), home, session),
         context.change(look, changes),
         *(("drop", key, it) for it in dropped),
+        *kept,
     ]
-    await context.apply(owner, look, commands, only_frees=True)
+    await context.apply(owner, look, commands, only_frees=not kept)
     await clean_up_tree(context, owner, look.tree)
     return look.row.changed(changes)
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ....model import Document
 from ....rules.key_range import KeyRange
+from ....rules.rewriting import is_still
 from ...base.extras import DocumentWrite, Extras
 from ...base.refusals import renewed_until
 from ..look import Look
@@ -135,6 +136,26 @@ class AsyncRedisDocuments(AsyncRedisWork):
         renewed = replace(slot.stored, expires_us=until)
         await self._apply(owner, key, slot, ("put", slot.key, key, encode_document(renewed)))
         return renewed
+
+    async def rewrite(
+        self, owner: str, session: str | None, changes: Sequence[tuple[Document, bytes]]
+    ) -> list[int]:
+        """Replace the values of documents that are still as given; return the places of others."""
+        slot = await self._slot(owner, session, changes[0][0].key)
+        keys = [given.key for given, _ in changes]
+        commands: list[RedisCommand] = []
+        lost: list[int] = []
+        found = await self._context.client.run("HMGET", slot.key, *keys)
+        for at, ((given, value), stored) in enumerate(zip(changes, found, strict=True)):
+            document = None if stored is None else document_of(given.key, stored)
+            if document is not None and is_still(document, given):
+                anew = encode_document(replace(document, value=value))
+                commands.append(("put", slot.key, given.key, anew))
+            else:
+                lost.append(at)
+        if commands:
+            await self._apply(owner, "", slot, *commands)
+        return lost
 
     async def delete(
         self, owner: str, session: str | None, key: str, expected_version: int | None

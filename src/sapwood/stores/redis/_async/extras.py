@@ -9,7 +9,6 @@ from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
 from ....model import Document, Fence, Root, SessionPatch
-from ....rules.append_plan import refuse_stale_tip
 from ....rules.codec import decode_json, encode_json
 from ....rules.merge import merge_json
 from ....rules.system import encode_system, key_digest, merged
@@ -26,6 +25,7 @@ from ..rows import (
 )
 from .client import RedisCommand
 from .context import AsyncRedisContext, flat_pairs
+from .data import refuse_other_tip
 from .deletion import PINS
 
 
@@ -96,8 +96,7 @@ async def refuse_by_extras(
     stored = await named_documents(context, look, [*fenced, *changed])
     _refuse_lost(look, extras.fences, stored)
     refuse_stale_session(look.row.id, look.row.version, extras.expected_version)
-    if expected_tip is not None:
-        refuse_stale_tip(look.row.tip_id, expected_tip)
+    await refuse_other_tip(context, look, expected_tip)
     return stored
 
 

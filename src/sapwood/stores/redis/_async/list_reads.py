@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 from ....model import Entry, History, Read
 from ...base.bounded_dict import BoundedDict
+from ..entries import position_of, take_messages
 from ..history import history_of_end
-from ..rows import id_or_root, name_of, take_messages
+from ..rows import id_or_root, name_of
 from .client import RedisCommand, ScriptCall
 from .context import AsyncRedisContext
 
 MOST_REMEMBERED = 10_000
-_RECORD = ("tip", "ti", "c", "ov", "x")
+_RECORD = ("tip", "ti", "c", "ov", "x", "da")
 
 Shown = tuple[str, str, bool]
 """A tree, a session in it, and whether overlays are shown."""
@@ -117,7 +118,7 @@ class AsyncListReads:
         self, where: TipLocation, record: Sequence[bytes], query: Read, time: Sequence[Any]
     ) -> bool:
         """Whether a record says that the tip is in the list that was read, and no more."""
-        tip, _, context, overlays, expires = record
+        tip, _, context, overlays, expires, _ = record
         if not tip or not context or (query.overlays and overlays != b"0"):
             return False
         segment, _, above, is_own = tip.split(b" ")
@@ -151,7 +152,7 @@ class AsyncListReads:
         if answers[0][0] != b"ok":
             self._needs_script[shown] = None
             return None
-        *_, found, tip = answers[0]
+        *_, found, tip, _ = answers[0]
         runs = [PathRun(*it) for it in found]
         self._runs[tree, session] = runs
         self._remember_tip(shown, tip)
@@ -186,7 +187,7 @@ def _is_same(guess: PathRuns, runs: PathRuns) -> bool:
 
 
 def _history(answers: Sequence[Any], runs: PathRuns) -> History | None:
-    (_, version, tip, context, _, _), *lists, version_then = answers
+    (_, version, tip, context, _, _, data), *lists, version_then = answers
     if version_then != version or any(isinstance(it, Exception) for it in lists):
         return None
     entries: list[Entry] = []
@@ -205,4 +206,5 @@ def _history(answers: Sequence[Any], runs: PathRuns) -> History | None:
         more=False,
         bytes=size,
         snapshot=version.decode(),
+        data_at=position_of(data.decode()),
     )

@@ -8,7 +8,6 @@ from typing import TypeVar
 from ....calls import AsyncAnswer
 from ....errors import StoreBusyError, StoreCorruptError
 from ....model import Appended
-from ...base._async.no_data import AsyncNoData
 from ...base._async.runner import AsyncRunner
 from ...base.append_request import Request
 from ...base.appends import AsyncAppends
@@ -20,6 +19,7 @@ from .admin import AsyncRedisAdmin
 from .appends import append_new, append_together
 from .client import AsyncRedisClient
 from .context import AsyncRedisContext, MovedError
+from .data import AsyncRedisData
 from .deletion import DUE_AT_ONCE, delete_expired
 from .documents import AsyncRedisDocuments
 from .extras import is_without_look
@@ -27,6 +27,7 @@ from .feed import AsyncRedisFeed, trim_feed
 from .maintenance import finish_deletions_of
 from .messages import AsyncRedisMessages
 from .overlays import AsyncRedisOverlays
+from .rewriting import AsyncRedisRewriting
 from .search import AsyncRedisSearch
 from .sessions import AsyncRedisSessions
 from .usage import AsyncRedisUsage
@@ -43,9 +44,10 @@ class AsyncRedisUnit:
     def __init__(self, context: AsyncRedisContext) -> None:
         self.sessions = AsyncRedisSessions(context)
         self.messages = AsyncRedisMessages(context)
-        self.data = AsyncNoData()
+        self.data = AsyncRedisData(context)
         self.overlays = AsyncRedisOverlays(context)
         self.documents = AsyncRedisDocuments(context)
+        self.rewriting = AsyncRedisRewriting(context)
         self.usage = AsyncRedisUsage(context)
         self.feed = AsyncRedisFeed(context)
         self.search = AsyncRedisSearch(context)

@@ -35,10 +35,10 @@ class AsyncRedisStore(AsyncBaseStore):
 
     Takes a URL (`redis`, `rediss`, `redis+cluster` or `rediss+cluster`) or a client, which stays
     its giver's to close. It connects with the first call. Time is the server's, unless a clock is
-    given. With `session_ttl_s`, a session that nobody appended to for that long is deleted.
+    given. With `session_ttl_s`, a chat that nobody appended to for that long is deleted.
     """
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.DATA})
     _runner: AsyncPerLoopRunner[AsyncRedisRunner]
 
     def __init__(

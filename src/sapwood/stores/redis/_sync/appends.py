@@ -9,17 +9,19 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ....model import ROOT, Appended, Message, Root
+from ....model import ROOT, Appended, Message, Position, Root
 from ....rules.append_plan import KnownMessage, plan_append
 from ....rules.codec import Packed
 from ...base.append_request import Request
 from ...base.extras import NO_EXTRAS
-from ...base.refusals import changed_since, no_message
+from ...base.refusals import changed_since, no_message, refuse_stale_data
+from ..entries import MARK, SEP, position_of, split_entry
 from ..look import Look, PlacedMessage
-from ..rows import SEP, RedisSessionRow, read_snapshot
+from ..rows import RedisSessionRow, read_snapshot
 from ..scripts import place_words
 from .client import ScriptCall
 from .context import MARKED_US, MovedError, RedisContext
+from .data import marked
 from .extras import (
     index_key,
     present_versions,
@@ -72,15 +74,14 @@ def append_planned(context: RedisContext, request: Request) -> Appended:
         ids.append(request.parent)
     look = context.directory.look(request.owner, request.session, ids)
     seen = {id: it for id, it in zip(ids, look.places, strict=True) if it is not None}
-    known = {
-        it.id: KnownMessage(seen[it.id].first_digest(), seen[it.id].parent or ROOT)
-        for it in batch
-        if it.id in seen
-    }
+    known = {it.id: _known(seen[it.id]) for it in batch if it.id in seen}
+    above: Sequence[str | Root] = ()
+    if request.expected_tip is not None:
+        above = marked(context, look, [request.expected_tip, *(it.id for it in batch)])
     places = (request.parent, request.expected_tip)
-    plan = plan_append(batch, known, look.row.tip_id, *places, request.on_known)
+    plan = plan_append(batch, known, look.row.tip_id, *places, request.on_known, above)
     told = {it.id: seen[it.id] for it in plan.batch[: plan.known]}
-    # A deleted message is refused by the plan.
+    # A deleted message is refused by the plan, and of a mark there is none.
     stored = [it for it in (place.message() for place in told.values()) if it is not None]
     rest = request._replace(batch=plan.batch[plan.known :])
     end = _end(look, plan.parent, seen)
@@ -91,19 +92,27 @@ def append_planned(context: RedisContext, request: Request) -> Appended:
     else:
         documents = refuse_by_extras(context, look, None, extras)
         refuse_closed(look)
+        planned = _planned(look, plan.parent, seen)
         _refuse_changed(context, look, end, request.expected_snapshot)
+        refuse_stale_data(_data_at(look, plan.parent, seen), request.expected_data)
         refuse_stale_documents(look, extras, documents)
         index_key(context, request.owner, look, extras.patch)
-        written = _append_rest(context, rest, look, _planned(look, plan.parent, seen))
+        written = _append_rest(context, rest, look, planned)
     # An id that was made for this call can only be known because an earlier try of it landed.
     ours = {it.id for it in plan.batch[: plan.known] if it.is_ours}
+    last = None if request.data is None else told.get(batch[-1].id)
     return replace(
         written,
         messages=[*stored, *written.messages],
         written=written.written + len(ours),
         known=[id for id in told if id not in ours],
         elsewhere=[id for id in elsewhere if id not in ours],
+        data_at=written.data_at if last is None else last.position,
     )
+
+
+def _known(place: PlacedMessage) -> KnownMessage:
+    return KnownMessage(place.first_digest(), place.parent or ROOT, place.data())
 
 
 def _append_rest(
@@ -124,6 +133,15 @@ def _end(
         return look.row.tip
     found = seen.get(parent) if isinstance(parent, str) else None
     return (0, 0) if found is None else (found.segment, found.depth)
+
+
+def _data_at(
+    look: Look, parent: str | Root | None, seen: Mapping[str, PlacedMessage]
+) -> Position | None:
+    """Return where the data stands that holds where new messages go."""
+    if isinstance(parent, str):
+        return position_of(split_entry(seen[parent].entry)[0].data)
+    return position_of(look.row.data) if parent is None else None
 
 
 def _elsewhere(
@@ -224,11 +242,14 @@ def _call(
             state,
             *(parent or place_words(request.parent)),
             *place_words(request.expected_tip),
+            *_data_words(request),
             "".join([_message_words(it) for it in request.batch]),
         )
         args.append(SEP.join(words))
         # Of each message, the part of its entry that is known here.
-        args += [f"{it.role}{SEP}{it.id}\n".encode() + it.body for it in request.batch]
+        args += [f"{it.role or MARK}{SEP}{it.id}\n".encode() + it.body for it in request.batch]
+        if request.data is not None:
+            args.append(request.data)
         if request.extras is not NO_EXTRAS:
             args += words_along(request.extras, row)
     return ScriptCall("append", keys, args)
@@ -241,15 +262,29 @@ def _message_words(it: Packed) -> str:
     return f"{'' if it.is_ours else '1'} {it.tokens} {created} {digest};"
 
 
+def _data_words(request: Request) -> tuple[str, str]:
+    """Return how the script is told that data comes, and of the data that is expected."""
+    last, expected = request.batch[-1], request.expected_data
+    given = "" if last.data is None else "m" if last.is_mark else "d"
+    if expected is None or isinstance(expected, Root):
+        return given, "" if expected is None else "r"
+    # What is no position of ours is nowhere: the plan says so.
+    is_ours = expected.segment.isascii() and expected.segment.isdigit()
+    return given, f"{expected.segment} {expected.depth}" if is_ours else "-"
+
+
 def _appended(
     context: RedisContext, request: Request, tree: str, answer: Sequence[bytes]
 ) -> Appended | None:
     """Return what was appended; None, and nothing was written, when it has to be planned."""
     if answer[0] != b"ok":
         return None
-    _, target, first, time, known, deadline, version, created, *written = answer
+    _, target, first, time, known, deadline, data, version, created, *written = answer
     context.marks[tree] = deadline.decode()
     batch, segment, now = request.batch, target.decode(), int(time)
+    held, own = position_of(data.decode()), None
+    if request.data is not None:
+        own = Position(segment, int(first) + len(batch) - 1)
     messages = [
         Message(
             id=it.id,
@@ -264,8 +299,10 @@ def _appended(
             tokens=it.tokens,
             version=1,
             created_us=now if it.created_us is None else it.created_us,
+            data_at=held if it.data is None else own,
         )
         for depth, it in enumerate(batch, int(first))
+        if not it.is_mark
     ]
     return Appended(
         messages=messages,
@@ -274,4 +311,5 @@ def _appended(
         documents=written_versions(request.extras, int(written[0])) if written else {},
         context_tokens=int(known) if known else None,
         stamp=(int(version), int(created)),
+        data_at=own,
     )

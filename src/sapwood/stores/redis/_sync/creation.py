@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ....model import ForkPoint, NewSession, Root
+from ....model import CHAT, ForkPoint, NewSession, Root
 from ....rules.codec import encode_json
 from ....rules.system import encode_system
 from ...base.refusals import no_message
+from ..entries import split_entry
 from ..look import Look
 from ..rows import (
     RedisProfile,
@@ -21,7 +22,6 @@ from ..rows import (
     document_of,
     encode_document,
     encode_row,
-    split_entry,
     stored_fields,
 )
 from .client import RedisCommand
@@ -32,13 +32,14 @@ _EMPTY = {"tip": "", "ti": "", "raw": 0, "c": 0, "m": 0, "fk": "", "inh": "", "o
 
 
 class RedisForkPoint(NamedTuple):
-    """A fork point: its place, the sum from the root as it was appended, and its message's id."""
+    """A fork point: its place, the sum from the root as it was appended, its id, and its data."""
 
     segment: int
     depth: int
     above: int
     raw: int
     id: str
+    data: str
 
 
 def create_empty(context: RedisContext, owner: str, new: NewSession) -> RedisSessionRow:
@@ -72,6 +73,7 @@ def create_fork(
             "tip": f"{at.segment} {at.depth} {at.above} 0",
             "ti": at.id,
             "raw": at.raw,
+            "da": at.data,
             "c": at.raw if is_sum else "",
             "fk": f"{at.segment} {at.depth}",
             "inh": b" ".join(homes),
@@ -112,13 +114,20 @@ def find_fork_point(
         if not tip:
             return look, None
         return look, RedisForkPoint(
-            int(tip[0]), int(tip[1]), int(tip[2]), int(look.row["raw"]), look.row["ti"]
+            int(tip[0]),
+            int(tip[1]),
+            int(tip[2]),
+            int(look.row["raw"]),
+            look.row["ti"],
+            look.row.data,
         )
     found = look.places[0]
     if found is None:
         raise no_message(fork.session, message)
     head, _ = split_entry(found.entry)
-    return look, RedisForkPoint(found.segment, found.depth, found.above, head.raw, message)
+    return look, RedisForkPoint(
+        found.segment, found.depth, found.above, head.raw, message, head.data
+    )
 
 
 def inherited(context: RedisContext, look: Look, at: RedisForkPoint) -> Sequence[Any]:
@@ -163,7 +172,7 @@ def fields_of(context: RedisContext, new: NewSession, source: Look | None) -> di
         "cr": created,
         "act": created,
         "up": now,
-        "x": "" if context.ttl_us is None else now + context.ttl_us,
+        "x": "" if context.ttl_us is None or profile.kind != CHAT else now + context.ttl_us,
     }
 
 

@@ -12,6 +12,7 @@ from ..look import Look, look_of
 from ..rows import RedisSessionRow, document_of, range_of
 from .client import RedisCommand
 from .context import MovedError, RedisContext
+from .data import begin_with_mark, value_at_tip
 from .maintenance import clean_up_tree, finish_deletions_of
 
 PINS = "pins"
@@ -56,8 +57,13 @@ def delete_session(
     clean_up_tree(context, owner, look.tree)
 
 
-def clear_session(context: RedisContext, owner: str, session: str) -> RedisSessionRow:
-    """Retire a session's messages and go on under a new number; return the row."""
+def clear_session(
+    context: RedisContext, owner: str, session: str, mark: str | None
+) -> RedisSessionRow:
+    """Retire a session's messages and go on under a new number; return the row.
+
+    With an id for a mark, its data is kept, if there is any.
+    """
     look = context.directory.look(owner, session)
     home = look.homes + 1
     changes: dict[str, Any] = {
@@ -65,7 +71,13 @@ def clear_session(context: RedisContext, owner: str, session: str) -> RedisSessi
         "h": home,
         "ver": look.row.version + 1,
         "up": look.now,
+        "da": "",
     }
+    kept: list[RedisCommand] = []
+    if mark is not None and look.row.data:
+        value = value_at_tip(context, look)
+        kept, standing = begin_with_mark(context, look, home, mark, value)
+        changes |= standing
     key = context.key(look.tree, f"k:{look.row.number}")
     stored: dict[bytes, bytes] = context.client.run("HGETALL", key)
     # One each: a script cannot pass on any number of words.
@@ -76,8 +88,9 @@ def clear_session(context: RedisContext, owner: str, session: str) -> RedisSessi
         ("HSET", context.key(look.tree, "m"), home, session),
         context.change(look, changes),
         *(("drop", key, it) for it in dropped),
+        *kept,
     ]
-    context.apply(owner, look, commands, only_frees=True)
+    context.apply(owner, look, commands, only_frees=not kept)
     clean_up_tree(context, owner, look.tree)
     return look.row.changed(changes)
 

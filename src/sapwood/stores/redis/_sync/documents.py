@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ....model import Document
 from ....rules.key_range import KeyRange
+from ....rules.rewriting import is_still
 from ...base.extras import DocumentWrite, Extras
 from ...base.refusals import renewed_until
 from ..look import Look
@@ -137,6 +138,26 @@ class RedisDocuments(RedisWork):
         renewed = replace(slot.stored, expires_us=until)
         self._apply(owner, key, slot, ("put", slot.key, key, encode_document(renewed)))
         return renewed
+
+    def rewrite(
+        self, owner: str, session: str | None, changes: Sequence[tuple[Document, bytes]]
+    ) -> list[int]:
+        """Replace the values of documents that are still as given; return the places of others."""
+        slot = self._slot(owner, session, changes[0][0].key)
+        keys = [given.key for given, _ in changes]
+        commands: list[RedisCommand] = []
+        lost: list[int] = []
+        found = self._context.client.run("HMGET", slot.key, *keys)
+        for at, ((given, value), stored) in enumerate(zip(changes, found, strict=True)):
+            document = None if stored is None else document_of(given.key, stored)
+            if document is not None and is_still(document, given):
+                anew = encode_document(replace(document, value=value))
+                commands.append(("put", slot.key, given.key, anew))
+            else:
+                lost.append(at)
+        if commands:
+            self._apply(owner, "", slot, *commands)
+        return lost
 
     def delete(
         self, owner: str, session: str | None, key: str, expected_version: int | None

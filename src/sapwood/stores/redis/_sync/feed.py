@@ -7,7 +7,7 @@ from __future__ import annotations
 from ....model import Change, ChangeKind, Changes, Position
 from ...base.feed_age import KEPT_AT_LEAST_US, KEPT_AT_MOST_US
 from ...base.refusals import bad_feed_cursor, cursor_ahead, feed_trimmed
-from ..rows import SEP
+from ..entries import SEP
 from .context import RedisContext, RedisWork
 from .maintenance import publish_all
 

@@ -16,9 +16,13 @@ from ...base.listing import is_listed, read_cursor
 from ..rows import RedisSessionRow, document_of, is_expired
 from .client import ScriptCall
 from .context import RedisContext
-from .maintenance import publish_all
+from .maintenance import publish, publish_all
 
-_CURSOR = re.compile(r"(active|created)\.(-?[0-9]{1,18})\.([0-9]{1,16})", re.ASCII)
+_CURSOR = re.compile(r"(active|created|updated)\.(-?[0-9]{1,18})\.([0-9]{1,16})", re.ASCII)
+_ORDERED_BY = {"active": "la", "updated": "lu", "created": "lc"}
+TITLE_BYTES = 80
+FEW = 1_000
+"""How many sessions are looked up at most, before an order is gone through instead."""
 
 
 class ListedSession(NamedTuple):
@@ -29,17 +33,30 @@ class ListedSession(NamedTuple):
     id: str
 
 
+class WordRange(NamedTuple):
+    """Words that sessions are found by, and how many entries there are for them."""
+
+    low: bytes
+    high: bytes
+    entries: int
+
+
 def list_page(context: RedisContext, owner: str, query: SessionQuery) -> SessionPage:
     """Return a page, with the cursor after its last session."""
     after = read_cursor(query, _CURSOR)
     start = None if after is None else ListedSession(int(after[2]), int(after[3]), "")
-    if query.key:
-        return _page_by_key(context, owner, query, start)
-    if query.order == "active":
-        publish_all(context, owner)
+    words = _words(query)
+    if query.order != "created" or words:
+        _publish_listing(context, owner)
+    few = _look_up(context, owner, query, words) if words else None
     found: list[tuple[ListedSession, SessionRecord]] = []
     while len(found) <= query.limit:
-        chunk = _next(context, owner, query.order, start, max(query.limit, 50) + 1)
+        count = max(query.limit, 50) + 1
+        chunk = (
+            _next(context, owner, query, start, count)
+            if few is None
+            else _next_of(few, query, start, count)
+        )
         if not chunk:
             break
         start = chunk[-1]
@@ -50,6 +67,81 @@ def list_page(context: RedisContext, owner: str, query: SessionQuery) -> Session
             if len(found) > query.limit:
                 break
     return _page_of(query, found)
+
+
+def _publish_listing(context: RedisContext, owner: str) -> None:
+    """Bring up to date in what order an owner's sessions are, and what they are found by."""
+    key = context.keys.owner(owner)
+    if context.client.run("HGET", key, "lk") is None:
+        # They may be from before there were words that they are found by.
+        trees = trees_of(context, owner)
+        publish(context, owner, trees)
+        if trees:
+            context.client.run("HSET", key, "lk", 1)
+    publish_all(context, owner)
+
+
+def _words(query: SessionQuery) -> list[tuple[bytes, bool]]:
+    """Return words that find what a query asks for; whether each is a whole one, or a beginning."""
+    found: list[tuple[bytes, bool]] = []
+    if query.key:
+        found.append((key_digest(query.key).hex().encode(), False))
+    found += [(_word("g", tag), True) for tag in query.tags]
+    if query.title_prefix:
+        title = query.title_prefix.encode()[:TITLE_BYTES]
+        found.append((b"t" + title.hex().encode(), False))
+    if query.state is not None:
+        kind = query.kind or ""
+        found.append((_word("s", f"{query.state}\0{kind}"), query.kind is not None))
+    elif query.kind is not None:
+        found.append((_word("k", query.kind), True))
+    return found
+
+
+def _word(letter: str, name: str) -> bytes:
+    return f"{letter}{name.encode().hex()}".encode()
+
+
+def _look_up(
+    context: RedisContext,
+    owner: str,
+    query: SessionQuery,
+    words: Sequence[tuple[bytes, bool]],
+) -> list[ListedSession] | None:
+    """Return the sessions that one of some words finds, in order; None when each finds many."""
+    key, order = context.keys.owner(owner, "lk"), context.keys.owner(owner, "lc")
+    ranges = [(b"[" + it + b" " * whole, b"[" + it + b" " * whole + b"\xff") for it, whole in words]
+    total, *counts = context.client.run_all(
+        [("ZCARD", order), *(("ZLEXCOUNT", key, *it) for it in ranges)]
+    )
+    best = min(
+        (WordRange(*it, count) for it, count in zip(ranges, counts, strict=True)),
+        key=lambda it: it.entries,
+    )
+    if best.entries > FEW or 4 * best.entries > total:
+        return None
+    entries = context.client.run("ZRANGEBYLEX", key, best.low, best.high)
+    members = list(dict.fromkeys(it.split(b" ", 1)[1] for it in entries))
+    seconds: Sequence[bytes | float | None] = [0.0] * len(members)
+    if members and query.order != "created":
+        order = context.keys.owner(owner, _ORDERED_BY[query.order])
+        seconds = context.client.run("ZMSCORE", order, *members)
+    placed = zip(members, seconds, strict=True)
+    found = [_listed(int(float(second)), it) for it, second in placed if second is not None]
+    return sorted(found, reverse=not query.reverse)
+
+
+def _next_of(
+    listed: Sequence[ListedSession], query: SessionQuery, start: ListedSession | None, count: int
+) -> list[ListedSession]:
+    """Return those of some sessions, in order, that come after a place."""
+    return [it for it in listed if _is_after(it, query, start)][:count]
+
+
+def _is_after(it: ListedSession, query: SessionQuery, start: ListedSession | None) -> bool:
+    if start is None:
+        return True
+    return it[:2] > start[:2] if query.reverse else it[:2] < start[:2]
 
 
 def _listed_record(
@@ -86,53 +178,34 @@ def _page_of(
     return SessionPage(sessions=[record for _, record in page], cursor=cursor)
 
 
-def _page_by_key(
-    context: RedisContext, owner: str, query: SessionQuery, start: ListedSession | None
-) -> SessionPage:
-    """Return a page of the sessions whose key begins so; all of these are looked at."""
-    low = key_digest(query.key).hex().encode()
-    limits = (b"[" + low, b"[" + low + b"\xff")
-    members = context.client.run("ZRANGEBYLEX", context.keys.owner(owner, "lk"), *limits)
-    named = dict.fromkeys(member.split(b" ", 1)[1] for member in members)
-    rows = _rows(context, owner, [_listed(0, it) for it in named]) if named else []
-    by_activity = query.order == "active"
-    placed = [
-        (ListedSession(int(row["act"]) // 1_000_000 if by_activity else 0, it.number, it.id), row)
-        for it, row in rows
-        if int(row.number) == it.number
-    ]
-    found: list[tuple[ListedSession, SessionRecord]] = []
-    for listed, row in sorted(placed, key=lambda pair: pair[0], reverse=True):
-        if start is not None and listed[:2] >= start[:2]:
-            continue
-        record = _listed_record(context, owner, query, row)
-        if record is not None:
-            found.append((listed, record))
-        if len(found) > query.limit:
-            break
-    return _page_of(query, found)
-
-
 def _next(
-    context: RedisContext, owner: str, order: str, start: ListedSession | None, count: int
+    context: RedisContext,
+    owner: str,
+    query: SessionQuery,
+    start: ListedSession | None,
+    count: int,
 ) -> list[ListedSession]:
-    """Return the sessions after a place in the listing, newest first."""
-    if order == "created":
-        key = context.keys.owner(owner, "lc")
-        above = "+" if start is None else f"({start.number:016d}"
-        members = context.client.run("ZREVRANGEBYLEX", key, above, "-", "LIMIT", 0, count)
+    """Return the sessions after a place in the listing."""
+    key, way = context.keys.owner(owner, _ORDERED_BY[query.order]), "" if query.reverse else "REV"
+    if query.order == "created":
+        place = b"" if start is None else b"(%016d" % start.number
+        # Behind a number stands the name; none begins as this does.
+        behind = place + b"\xff" if place else b"-"
+        ends = (behind, b"+") if query.reverse else (place or b"+", b"-")
+        members = context.client.run(f"Z{way}RANGEBYLEX", key, *ends, "LIMIT", 0, count)
         return [_listed(0, member) for member in members]
-    key = context.keys.owner(owner, "la")
-    above = "+inf" if start is None else str(start.second)
+    first, last = ("-inf", "+inf") if query.reverse else ("+inf", "-inf")
+    if start is not None:
+        first = str(start.second)
     skipped, found = 0, list[ListedSession]()
     while not found:
         limit = ("LIMIT", skipped, count)
-        pairs = context.client.run("ZREVRANGEBYSCORE", key, above, "-inf", "WITHSCORES", *limit)
+        pairs = context.client.run(f"Z{way}RANGEBYSCORE", key, first, last, "WITHSCORES", *limit)
         if not pairs:
             return []
         skipped += count
         all = [_listed(int(float(score)), member) for member, score in _both(pairs)]
-        found = [it for it in all if start is None or it[:2] < start[:2]]
+        found = [it for it in all if _is_after(it, query, start)]
     return found
 
 
@@ -167,7 +240,10 @@ def _rows(
         for (it, _), fields in zip(trees, rows, strict=True)
         if fields
     ]
-    return [(it, row) for it, row in found if not row.is_expired(now)]
+    # Another may have its name by now.
+    return [
+        (it, row) for it, row in found if int(row.number) == it.number and not row.is_expired(now)
+    ]
 
 
 def trees_of(context: RedisContext, owner: str) -> list[str]:

@@ -20,6 +20,7 @@ from ....model import (
     MessagePage,
     Position,
     Read,
+    Recent,
     Root,
     UpdatedMessage,
 )
@@ -27,15 +28,17 @@ from ....rules.codec import Packed, decode_body, keeping_extra
 from ...base.append_request import Request
 from ...base.extras import Extras
 from ...base.refusals import delete_inherited, edit_inherited, no_message, no_position
+from ..entries import EntryHead, is_mark, message_of, split_entry, take_messages
 from ..history import history_of, read_arguments
 from ..look import Look, PlacedMessage
-from ..rows import EntryHead, message_of, name_of, split_entry, take_messages
+from ..rows import name_of
 from ..scripts import place_words
 from .appends import append_planned
 from .client import RedisCommand, ScriptCall
 from .context import RedisContext, RedisWork
 from .extras import index_key, refuse_by_extras, refuse_closed, refuse_lost, write_extras
 from .list_reads import ListReads
+from .recent import find_recent
 
 _DEEPEST = 9_999_999_999
 GONE = "-"
@@ -112,7 +115,11 @@ class RedisMessages(RedisWork):
         numbers = [n for place in places.values() for n in (place.segment, place.depth)]
         quoting = context.client.run_script("quoting_overlays", [key], *numbers)
         context.apply(owner, look, commands, after_appends=True, only_frees=True)
-        return Deleted(ids=list(places), quoting_overlays=[it.decode() for it in quoting])
+        return Deleted(
+            ids=list(places),
+            quoting_overlays=[it.decode() for it in quoting],
+            data=[it.position for it in places.values() if it.version is not None],
+        )
 
     def _replace(
         self, look: Look, place: PlacedMessage, head: EntryHead, entry: bytes, digest: str
@@ -137,6 +144,10 @@ class RedisMessages(RedisWork):
         """Find what messages follow."""
         look = self._context.directory.look(owner, session, ids)
         return [None if it is None else it.parent or ROOT for it in look.places]
+
+    def recent(self, owner: str, sessions: Sequence[str], key: str | None) -> list[Recent | None]:
+        """Find the ends of paths, those of all sessions at once."""
+        return find_recent(self._context, owner, sessions, key)
 
     def homes(self, owner: str, message: str) -> list[str]:
         """Find the sessions that wrote a message, with a look into each tree."""
@@ -227,7 +238,7 @@ def _to_edit(look: Look, id: str) -> tuple[PlacedMessage, bytes]:
     """Return where a live message of the session's own stands, and its first digest."""
     [place] = look.places
     digest = None if place is None else place.first_digest()
-    if place is None or digest is None:
+    if place is None or digest is None or is_mark(place.entry):
         raise no_message(look.row.id, id)
     if place.home != look.row.home:
         raise edit_inherited(id)

@@ -10,7 +10,6 @@ from typing import TypeVar
 from ....calls import Answer
 from ....errors import StoreBusyError, StoreCorruptError
 from ....model import Appended
-from ...base._sync.no_data import NoData
 from ...base._sync.runner import Runner
 from ...base.append_request import Request
 from ...base.appends import Appends
@@ -22,6 +21,7 @@ from .admin import RedisAdmin
 from .appends import append_new, append_together
 from .client import RedisClient
 from .context import MovedError, RedisContext
+from .data import RedisData
 from .deletion import DUE_AT_ONCE, delete_expired
 from .documents import RedisDocuments
 from .extras import is_without_look
@@ -29,6 +29,7 @@ from .feed import RedisFeed, trim_feed
 from .maintenance import finish_deletions_of
 from .messages import RedisMessages
 from .overlays import RedisOverlays
+from .rewriting import RedisRewriting
 from .search import RedisSearch
 from .sessions import RedisSessions
 from .usage import RedisUsage
@@ -45,9 +46,10 @@ class RedisUnit:
     def __init__(self, context: RedisContext) -> None:
         self.sessions = RedisSessions(context)
         self.messages = RedisMessages(context)
-        self.data = NoData()
+        self.data = RedisData(context)
         self.overlays = RedisOverlays(context)
         self.documents = RedisDocuments(context)
+        self.rewriting = RedisRewriting(context)
         self.usage = RedisUsage(context)
         self.feed = RedisFeed(context)
         self.search = RedisSearch(context)

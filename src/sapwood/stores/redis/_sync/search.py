@@ -12,10 +12,11 @@ from ....rules.query import Query
 from ....rules.text import stored_text
 from ...base.found import SUMMARY_ROLE, Said, matching_text
 from ...base.hit_block import HitBlock, order_of
-from ..rows import RedisSessionRow, overlay_of, split_entry
+from ..entries import split_entry
+from ..rows import RedisSessionRow, overlay_of
 from .context import RedisWork
-from .inspection import LoadedTree, entries_of, load_tree
 from .listing import trees_of
+from .loaded_tree import LoadedTree, entries_of, load_tree
 
 
 class RedisSearch(RedisWork):

@@ -12,6 +12,7 @@ from ....errors import NotFoundError, ReadOnlyError
 from ....model import (
     Fence,
     NewSession,
+    OwnedSessionPage,
     Root,
     SessionPage,
     SessionQuery,
@@ -19,12 +20,14 @@ from ....model import (
     Statistics,
     UpdatedSession,
 )
-from ....rules.append_plan import refuse_stale_tip
+from ....store._sync.owner_sessions import sessions_of_owners
 from ...base.extras import Extras
 from ...base.refusals import no_message, no_session, session_exists
+from ..entries import is_mark, split_entry
 from ..look import Look
-from ..rows import OverlayRange, RedisSessionRow, range_of, split_entry
+from ..rows import OverlayRange, RedisSessionRow, range_of
 from . import deletion, listing
+from .admin import RedisAdmin
 from .client import RedisCommand
 from .context import MovedError, RedisContext, RedisWork
 from .creation import (
@@ -42,6 +45,7 @@ from .creation import (
     put_documents,
     with_numbers,
 )
+from .data import refuse_other_tip, versions_among
 from .extras import index_key, refuse_by_extras, refuse_lost_or_closed, write_extras
 
 ENTRIES_AT_ONCE = 200
@@ -125,8 +129,7 @@ class RedisSessions(RedisWork):
         context, ids = self._context, [] if isinstance(message, Root) else [message]
         look = context.directory.look(owner, session, ids)
         refuse_lost_or_closed(context, look, fences)
-        if expected_tip is not None:
-            refuse_stale_tip(look.row.tip_id, expected_tip)
+        refuse_other_tip(context, look, expected_tip)
         changes = self._moved(look, session, ids) | {"ver": look.row.version + 1, "up": look.now}
         told = context.tell(look.tree, session, look.row.version + 1, look.now)
         is_guarded, commands = expected_tip is not None, [context.change(look, changes), told]
@@ -136,7 +139,7 @@ class RedisSessions(RedisWork):
     def _moved(self, look: Look, session: str, ids: Sequence[str]) -> dict[str, Any]:
         """Return what changes when the tip moves to a message, or without one to the root."""
         if not ids:
-            return {"tip": "", "ti": "", "raw": 0, "c": 0}
+            return {"tip": "", "ti": "", "raw": 0, "c": 0, "da": ""}
         place = look.places[0]
         if place is None:
             raise no_message(session, ids[0])
@@ -148,11 +151,17 @@ class RedisSessions(RedisWork):
             "ti": ids[0],
             "raw": head.raw,
             "c": head.raw if is_sum else "",
+            "da": head.data,
         }
 
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions."""
         return listing.list_page(self._context, owner, query)
+
+    def list_of_all(self, query: SessionQuery) -> OwnedSessionPage:
+        """List sessions of all owners, owner by owner."""
+        owners = RedisAdmin(self._context).owners()
+        return sessions_of_owners(owners, query, self.list_page)
 
     def delete(self, owner: str, session: str, expected_version: int | None) -> None:
         """Delete a session; its messages are swept after that."""
@@ -160,7 +169,7 @@ class RedisSessions(RedisWork):
 
     def clear(self, owner: str, session: str, mark: str | None) -> SessionRecord:
         """Retire a session's messages and go on under a new number."""
-        row = deletion.clear_session(self._context, owner, session)
+        row = deletion.clear_session(self._context, owner, session, mark)
         return self._context.record(owner, row)
 
     def erase_owner(self, owner: str) -> None:
@@ -181,7 +190,7 @@ def create_detached_fork(
 ) -> RedisSessionRow:
     """Make a fork in a tree of its own."""
     fields, tree = fields_of(context, new, look), context.new_id()
-    copy, members = PathCopy(context, look.tree, tree), list[bytes]()
+    copy, members = PathCopy(context, look, tree), list[bytes]()
     if at is not None:
         _, members, path = inherited(context, look, at)
         for span in reversed(path):
@@ -215,14 +224,15 @@ def create_detached_fork(
 class PathCopy:
     """The path as it is written into its tree: one segment, in which all keep their depths."""
 
-    def __init__(self, context: RedisContext, source: str, tree: str) -> None:
+    def __init__(self, context: RedisContext, source: Look, tree: str) -> None:
         self._context = context
         self._source = source
         self._tree = tree
         self._depth = 0
         self._live = 0
         self._raw = 0
-        self._tip = ""
+        self._tip = self._data = ""
+        self._marks = 0
         self._runs: list[tuple[int, int]] = []
         self._chunks = 0
 
@@ -233,25 +243,33 @@ class PathCopy:
         """Copy the entries of one segment, in chunks."""
         segment, first, last, above = span
         context = self._context
-        key = context.key(self._source, f"b:{segment}")
-        edits = context.client.run("HGETALL", context.key(self._source, f"e:{segment}"))
+        key = context.key(self._source.tree, f"b:{segment}")
+        edits = context.client.run("HGETALL", context.key(self._source.tree, f"e:{segment}"))
         for start in range(first, last + 1, ENTRIES_AT_ONCE):
             context.mark(owner, self._tree)
             end = min(start + ENTRIES_AT_ONCE - 1, last)
             entries = context.client.run("LRANGE", key, start - above - 1, end - above - 1)
+            versions = versions_among(context, self._source, segment, start, entries)
             commands: list[RedisCommand] = []
             size = 0
-            for entry in entries:
+            for depth, entry in enumerate(entries, start):
                 if size > BYTES_AT_ONCE:
                     self._write(commands)
                     commands, size = [], 0
-                size += len(entry)
-                commands += self._take(entry, edits)
+                version = versions.get(depth)
+                size += len(entry) + len(version or b"")
+                commands += self._take(entry, edits, version)
             self._write(commands)
 
-    def _take(self, entry: bytes, edits: dict[bytes, bytes]) -> list[RedisCommand]:
-        """Return the commands that add the next entry; its sum is that of what is there now."""
+    def _take(
+        self, entry: bytes, edits: dict[bytes, bytes], version: bytes | None
+    ) -> list[RedisCommand]:
+        """Return the commands that add the next entry; its sum is that of what is there now.
+
+        With a version of the data that stands there itself, it comes along.
+        """
         head, body = split_entry(entry)
+        self._marks += is_mark(entry)
         self._depth += 1
         self._raw += head.tokens
         self._tip = head.id
@@ -260,8 +278,14 @@ class PathCopy:
             if not self._runs or sum(self._runs[-1]) != self._depth:
                 self._runs.append((self._depth, 0))
             self._runs[-1] = (self._runs[-1][0], self._runs[-1][1] + 1)
-        commands: list[RedisCommand] = [
-            ("RPUSH", self._key(f"b:{COPY_SEGMENT}"), head._replace(raw=self._raw).with_body(body)),
+        commands: list[RedisCommand] = []
+        if version is not None:
+            moved = self._data.encode() + b"\n" + version.partition(b"\n")[2]
+            commands.append(("HSET", self._key(f"d:{COPY_SEGMENT}"), self._depth, moved))
+            self._data = f"{COPY_SEGMENT} {self._depth}"
+        entry = head._replace(raw=self._raw, data=self._data).with_body(body)
+        commands += [
+            ("RPUSH", self._key(f"b:{COPY_SEGMENT}"), entry),
             ("HSET", self._key(f"i:{COPY_HOME}"), head.id, f"{COPY_SEGMENT} {self._depth}"),
         ]
         edit = edits.get(str(self._depth).encode())
@@ -286,6 +310,7 @@ class PathCopy:
             "raw": self._raw,
             "c": "" if overlays else self._raw,
             "m": self._live,
+            "da": self._data,
             "ov": overlays,
         }
 
@@ -299,6 +324,7 @@ class PathCopy:
             ("HSET", self._key("g"), COPY_SEGMENT, COPY_HOME),
             ("ZADD", self._key("c"), 0, f"{0:012d}{0:010d}{COPY_SEGMENT:012d}"),
             ("RPUSH", self._key(f"o:{COPY_HOME}"), COPY_SEGMENT),
+            *([("HSET", self._key("dm"), COPY_SEGMENT, self._marks)] if self._marks else []),
             *(("RPUSH", self._key("f"), change) for change in changes),
         ]
 

@@ -4,11 +4,12 @@
 -- ARGV: what all share (how many callers, time, time to live, how long a mark holds); for each
 -- caller, what is asked (number of messages, session, until when the tree is marked, which key has
 -- the owner's marks, state of the tree when it was planned, words for the parent and for the expected
--- tip, and of each message: whether others may have used its id, tokens, time, and the digest that
--- was given for it); then the messages, as they are stored from the role on. Lua reads all of a text
--- that it makes: bodies are joined once.
--- After the messages of a caller who is alone may follow what comes along with them.
-local CALLER_WORDS = '^' .. string.rep('([^\31]*)\31', 9) .. '()'
+-- tip, 'd' where data comes with the last message and 'm' where that is a mark, which data is expected
+-- ('r' for none, or where it stands), and of each message: whether others may have used its id, tokens,
+-- time, and the digest that was given for it); then the messages, as they are stored from the role on,
+-- and the data. Lua reads all of a text that it makes: bodies are joined once.
+-- At the end may follow, of a caller who is alone, what comes along.
+local CALLER_WORDS = '^' .. string.rep('([^\31]*)\31', 11) .. '()'
 local MOST_WORDS = 1000 -- of one command
 local callers, time, ttl, mark_holds = string.match(ARGV[1], '^(%d+)\31(%d*)\31(%d*)\31(%d+)$')
 local clock = server_time()
@@ -46,6 +47,19 @@ local function place_after(row, how, parent)
     return s, d, text(segment(s).home) == row.home, above(s)
   end
   return row.seg, row.depth, row.is_own, row.start
+end
+
+-- Whether no more than marks follow the place that is expected to be the tip.
+local function only_marks_follow(row, how, id)
+  local seg, depth, data = row.seg, row.depth, row.data
+  while seg > 0 and data == seg .. ' ' .. depth and is_mark(entry(seg, depth)) do
+    seg, depth = before(seg, depth)
+    if seg == 0 then return how == 'r' end
+    local _, _, _, _, _, above_id, above_data = fields_of(entry(seg, depth))
+    if how == 'm' and above_id == id then return true end
+    data = above_data
+  end
+  return false
 end
 
 -- What a new segment after a place is stored with: its home, and the path above it.
@@ -183,19 +197,20 @@ local function write_along(along, row, session, tree, version)
   return version, written
 end
 
-local function append(n, at, session, marked, owner, planned, how, parent, tip_how, tip, of)
+local function append(n, at, session, marked, owner, planned, how, parent, tip_how, tip, given, expected,
+    of)
   local tree = KEYS[n]
   stem, segments = string.sub(tree, 1, -2), {}
   local key = stem .. 's:' .. session
   local f = call('HMGET', key, 'h', 'tip', 'ti', 'raw', 'c', 'inh', 'ov', 'x', 'm', 'ver', 'cr',
-    'cl')
+    'cl', 'da')
   if not f[1] or (f[8] ~= '' and tonumber(now) >= tonumber(f[8])) then return 'gone' end
   -- What was stored before it was closed is known to a plan.
   if f[12] and f[12] ~= '' then return 'plan' end
   local row = {key = key, home = f[1], ids = stem .. 'i:' .. f[1], inherited = f[6]}
   local seg, depth, start, own = string.match(f[2], '^(%d+) (%d+) (%d+) (%d)')
   row.seg, row.depth = tonumber(seg or 0), tonumber(depth or 0)
-  row.start, row.is_own = tonumber(start or 0), own == '1'
+  row.start, row.is_own, row.data = tonumber(start or 0), own == '1', f[13] or ''
   local deadline = marked
   if tonumber(clock) > tonumber(marked) then
     if owner == '' then return 'mark' end
@@ -204,26 +219,32 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
   if planned ~= '' and planned ~= table.concat(call('HMGET', tree, 'v', 'a'), ' ') then
     return 'moved'
   end
-  if tip_how ~= '' and planned == '' and f[3] ~= tip then return 'plan' end
+  if tip_how ~= '' and planned == '' and f[3] ~= tip and not only_marks_follow(row, tip_how, tip) then
+    return 'plan'
+  end
 
   local messages = messages_of(at, of)
   local count = #messages
   -- One that is alone is looked for by the command that writes it down.
   local is_sole = count == 1 and (row.inherited == '' or not messages[1].is_foreign)
   if planned == '' and not is_sole and is_known(row, messages) then return 'plan' end
-  local along = callers == '1' and ARGV[at + count] and along_at(at + count, row)
+  local value, rest = given ~= '' and ARGV[at + count], at + count + (given ~= '' and 1 or 0)
+  local along = callers == '1' and ARGV[rest] and along_at(rest, row)
   if along and not can_come(along, row, f[10]) then return 'plan' end
   local is_own
   seg, depth, is_own, start = place_after(row, how, parent)
   if not seg then return 'plan' end
   local follows = seg == row.seg and depth == row.depth
-  local raw = follows and tonumber(f[4]) or raw_at(seg, depth)
+  local raw, data = tonumber(f[4]), row.data
+  if not follows then raw, data = raw_at(seg, depth) end
+  if expected ~= '' and planned == '' and expected ~= (data == '' and 'r' or data) then return 'plan' end
   local is_new = seg == 0 or not is_own or call('LLEN', stem .. 'b:' .. seg) ~= depth - start
   local line = is_new and line_after(row, seg, depth)
   if is_new then start = depth end
   local target = whole(is_new and tonumber(call('HGET', tree, 'n')) + 1 or seg)
-  local first, held = whole(depth + 1), whole(f[9] + count)
+  local first, is_marked = whole(depth + 1), given == 'm'
   local last = count == 1 and first or whole(depth + count)
+  local data_at = value and target .. ' ' .. last or data
 
   -- From here on everything is written.
   if is_sole then
@@ -231,12 +252,13 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
     if is_there and planned == '' then return 'plan' end
   end
   local entries, places, sum, created = {}, {}, raw, now
+  local inherited = data ~= '' and ' ' .. data .. '\031' or '\031'
   for i = 1, count do
     local message = messages[i]
     sum = sum + tonumber(message.tokens)
     created = message.created ~= '' and message.created or now
-    entries[i] = message.tokens .. '\0311\031' .. created .. '\031' .. text(sum) .. '\031'
-      .. ARGV[at + i - 1]
+    entries[i] = message.tokens .. '\0311\031' .. created .. '\031' .. text(sum)
+      .. (value and i == count and ' ' .. data_at .. '\031' or inherited) .. ARGV[at + i - 1]
     if not is_sole then
       places[2 * i - 1], places[2 * i] = message.id, target .. ' ' .. whole(depth + i)
     end
@@ -246,6 +268,8 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
   end
   send('RPUSH', stem .. 'b:' .. target, entries)
   send('HSET', row.ids, places)
+  if value then call('HSET', stem .. 'd:' .. target, last, data .. '\n' .. value) end
+  if is_marked then call('HINCRBY', stem .. 'dm', target, 1) end
   if is_new then
     call('HSET', tree, 'n', target)
     call('HSET', stem .. 'g', target, line)
@@ -260,18 +284,28 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
   end
   if along and along.has_pins then context = '' end
   local changes = {'tip', target .. ' ' .. last .. ' ' .. whole(start) .. ' 1',
-    'ti', messages[count].id, 'raw', total, 'c', context, 'act', created, 'm', held, 'up', now}
-  if ttl ~= '' then
-    changes[15], changes[16] = 'x', text(tonumber(now) + tonumber(ttl))
+    'ti', messages[count].id, 'raw', total, 'c', context, 'up', now}
+  local function change(name, value)
+    changes[#changes + 1], changes[#changes + 2] = name, value
+  end
+  -- A mark is no message, and no activity.
+  if not is_marked then
+    change('act', created)
+    change('m', whole(f[9] + count))
+    call('RPUSH', stem .. 'f', 'A ' .. target .. ' ' .. first .. ' ' .. count .. ' ' .. now)
+  end
+  if data_at ~= row.data then change('da', data_at) end
+  -- Of the kinds of sessions only chats expire; theirs is the one that is not written.
+  if ttl ~= '' and not string.find(call('HGET', key, 'p'), '"kind":', 1, true) then
+    change('x', text(tonumber(now) + tonumber(ttl)))
   end
   call('HSET', key, unpack(changes))
-  call('RPUSH', stem .. 'f', 'A ' .. target .. ' ' .. first .. ' ' .. count .. ' ' .. now)
   call('HINCRBY', tree, 'a', 1)
   if deadline ~= marked and owner ~= '' then
     call('ZADD', KEYS[tonumber(owner)], 'GT', deadline, string.match(tree, '{(.-)}'))
   end
   local answer = 'ok\31' .. target .. '\31' .. first .. '\31' .. now .. '\31' .. context .. '\31'
-    .. deadline .. '\31'
+    .. deadline .. '\31' .. data .. '\31'
   if not along then return answer .. f[10] .. '\31' .. f[11] end
   local version, written = write_along(along, row, session, tree, f[10])
   return answer .. version .. '\31' .. f[11] .. '\31' .. written
@@ -280,11 +314,11 @@ end
 local at = 2
 local function next_caller(n)
   local words = ARGV[at]
-  local count, session, marked, owner, planned, how, parent, tip_how, tip, from =
+  local count, session, marked, owner, planned, how, parent, tip_how, tip, given, expected, from =
     string.match(words, CALLER_WORDS)
   local first = at + 1
-  at = first + tonumber(count)
-  return append(n, first, session, marked, owner, planned, how, parent, tip_how, tip,
+  at = first + tonumber(count) + (given ~= '' and 1 or 0)
+  return append(n, first, session, marked, owner, planned, how, parent, tip_how, tip, given, expected,
     string.sub(words, from))
 end
 

@@ -10,17 +10,18 @@ if stands then
   -- Whoever claimed it may still be about to create the session.
   if tonumber(clock) <= tonumber(deadline) + tonumber(ARGV[4]) then return {'wait', stands, clock} end
   local member = string.format('%016d', number) .. ARGV[1]
-  call('ZREM', stem .. 'la', member)
-  call('ZREM', stem .. 'lc', member)
-  forget_keys(member)
+  unlist(member)
 end
 local number = call('HINCRBY', KEYS[1], 's', 1)
+-- From the first session on, all are published with what they are found by.
+if number == 1 then call('HSET', KEYS[1], 'lk', 1) end
 local deadline = text(tonumber(clock) + tonumber(ARGV[4]))
 local value = ARGV[2] .. ' ' .. number .. ' ' .. deadline .. ' ' .. ARGV[7]
 call('HSET', stem .. 'd', ARGV[1], value)
 local member = string.format('%016d', number) .. ARGV[1]
 local active = tonumber(ARGV[5] ~= '' and ARGV[5] or ARGV[6] ~= '' and ARGV[6] or clock)
 call('ZADD', stem .. 'la', math.floor(active / 1000000), member)
+call('ZADD', stem .. 'lu', math.floor(tonumber(clock) / 1000000), member)
 call('ZADD', stem .. 'lc', 0, member)
 if ARGV[8] ~= '' then
   call('HSET', stem .. 'ki', member, ARGV[8])

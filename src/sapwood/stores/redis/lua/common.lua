@@ -63,15 +63,33 @@ local function entry(s, d)
   return found
 end
 
--- An entry is: tokens, version, time, sum from the root, role, id; a line feed; the body.
+-- An entry is: tokens, version, time, sum from the root, role, id; a line feed; the body. After the
+-- sum may stand where the data is that holds there, which comes last here.
 local function fields_of(e)
-  return string.match(e, '^(%d+)\31(%d+)\31(%d+)\31(%d+)\31([^\31]*)\31([^\n]*)\n')
+  local tokens, version, created, raw, data, role, id =
+    string.match(e, '^(%d+)\31(%d+)\31(%d+)\31(%d+) ?([%d ]*)\31([^\31]*)\31([^\n]*)\n')
+  return tokens, version, created, raw, role, id, data
 end
 
+local function is_live(e) return string.sub(e, -1) ~= '\n' end
+
+local function is_mark(e)
+  if is_live(e) then return false end
+  local _, _, _, _, role = fields_of(e)
+  return role == 'mark'
+end
+
+-- The sum from the root at a position, and where the data is that holds there.
 local function raw_at(s, d)
-  if s == 0 then return 0 end
-  local _, _, _, raw = fields_of(entry(s, d))
-  return tonumber(raw)
+  if s == 0 then return 0, '' end
+  local _, _, _, raw, _, _, data = fields_of(entry(s, d))
+  return tonumber(raw), data
+end
+
+local function before(s, d)
+  if d - 1 > above(s) then return s, d - 1 end
+  local line = segment(s).line
+  return line[1] or 0, line[2] or 0
 end
 
 local function place_of(at)
@@ -80,11 +98,12 @@ local function place_of(at)
 end
 
 local function row_of(id, now)
-  local f = call('HMGET', stem .. 's:' .. id, 'h', 'n', 'tip', 'ti', 'raw', 'c', 'inh', 'fk', 'ov', 'x')
+  local f = call('HMGET', stem .. 's:' .. id, 'h', 'n', 'tip', 'ti', 'raw', 'c', 'inh', 'fk', 'ov', 'x', 'da')
   if not f[1] then return nil end
   if f[10] ~= '' and tonumber(now) >= tonumber(f[10]) then return nil end
   local row = {id = id, home = f[1], number = f[2], tip_id = f[4], raw = tonumber(f[5]),
-    context = f[6], inherited = f[7], overlays = tonumber(f[9]), expires = f[10]}
+    context = f[6], inherited = f[7], overlays = tonumber(f[9]), expires = f[10],
+    data = f[11] or ''}
   row.tip = numbers(f[3])
   row.fork_segment, row.fork_depth = place_of(f[8])
   return row

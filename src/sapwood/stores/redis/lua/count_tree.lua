@@ -29,10 +29,10 @@ for _, id in ipairs(call('HVALS', stem .. 'm')) do
     end
   end
 end
--- What sessions still see of homes that are gone: all that is not deleted.
+-- What sessions still see of homes that are gone: all that is not deleted, and no mark.
 for _, s in ipairs(any_gone and call('HKEYS', stem .. 'g') or {}) do
   if gone[text(segment(s).home)] then
-    messages = messages + call('LLEN', stem .. 'b:' .. s)
+    messages = messages + call('LLEN', stem .. 'b:' .. s) - (call('HGET', stem .. 'dm', s) or 0)
     for _, edit in ipairs(call('HVALS', stem .. 'e:' .. s)) do
       if string.sub(edit, -2) == ' -' then messages = messages - 1 end
     end

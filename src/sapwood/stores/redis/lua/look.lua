@@ -9,8 +9,10 @@ for i = 4, #ARGV do
   if s then
     local e = entry(s, d)
     local ps, pd = before(s, d)
+    local _, _, _, _, _, _, data = fields_of(e)
     places[#places + 1] = {s, d, above(s), text(segment(s).home),
-      call('HGET', stem .. 'm', segment(s).home), e, id_at(ps, pd), call('HGET', stem .. 'e:' .. s, d)}
+      call('HGET', stem .. 'm', segment(s).home), e, id_at(ps, pd), call('HGET', stem .. 'e:' .. s, d),
+      data == s .. ' ' .. d and version_at(s, d)}
   else
     places[#places + 1] = false
   end

@@ -15,4 +15,5 @@ each_span(seg, depth, function(s, first, last)
 end)
 if #out == 0 or #out > 16 then return {'long'} end
 local context = row.context ~= '' and row.context or text(context_at(row, seg, depth, now))
-return {'ok', call('HGET', KEYS[1], 'v'), row.tip_id, context, out, plain_tip(row, ARGV[3])}
+return {'ok', call('HGET', KEYS[1], 'v'), row.tip_id, context, out, plain_tip(row, ARGV[3]),
+  row.data}

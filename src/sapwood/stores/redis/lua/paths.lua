@@ -1,12 +1,6 @@
 -- What those scripts share that read paths, and what is shown of them.
 local MOST = 9999999999
 
-local function before(s, d)
-  if d - 1 > above(s) then return s, d - 1 end
-  local line = segment(s).line
-  return line[1] or 0, line[2] or 0
-end
-
 local function id_at(s, d)
   if s == 0 then return '' end
   local _, _, _, _, _, id = fields_of(entry(s, d))
@@ -22,7 +16,13 @@ local function refuse_missing(s, d, e)
   end
 end
 
-local function is_live(e) return string.sub(e, -1) ~= '\n' end
+-- The version of the data that stands at a position itself: where the one before it stands, a line
+-- feed, the value.
+local function version_at(s, d)
+  local found = call('HGET', stem .. 'd:' .. s, d)
+  if not found then error({err = 'SWCORRUPT the data at ' .. s .. '.' .. d .. ' is not there'}) end
+  return found
+end
 
 local function sees(row, s, d)
   return text(segment(s).home) == row.home or on_path(s, d, row.fork_segment, row.fork_depth)

@@ -1,5 +1,7 @@
--- What a tree has to publish: its changes that are not in the owner's feed yet, and when its
--- sessions were active and when they expire. ARGV: how many changes at most.
+-- What a tree has to publish: its changes that are not in the owner's feed yet, and of its sessions
+-- when they were active, written to and expire, and what they are found by. ARGV: how many changes at
+-- most.
+local TITLE_BYTES = 80
 local tree = string.match(KEYS[1], '{(.-)}')
 local state = call('HMGET', KEYS[1], 'v', 'a', 'fb')
 if not state[1] then return {'none'} end
@@ -46,13 +48,32 @@ for _, line in ipairs(log) do
     end
   end
 end
+local function hex(name)
+  return (string.gsub(name, '.', function(c) return string.format('%02x', string.byte(c)) end))
+end
+-- By a state with the kind behind it, a kind, a title's beginning, tags: a letter before each.
+local function found_by(stored)
+  local went_well, profile = pcall(cjson.decode, stored)
+  if not went_well then return '' end
+  local kind, state = profile.kind or 'chat', profile.state or 'active'
+  local words = {'s' .. hex(state .. '\0' .. kind), 'k' .. hex(kind)}
+  if type(profile.title) == 'string' then
+    words[3] = 't' .. hex(string.sub(profile.title, 1, TITLE_BYTES))
+  end
+  for _, tag in ipairs(profile.tags or {}) do words[#words + 1] = 'g' .. hex(tag) end
+  return table.concat(words, ' ')
+end
 local sessions = {}
 for _, id in ipairs(call('HVALS', stem .. 'm')) do
-  local f = call('HMGET', stem .. 's:' .. id, 'n', 'act', 'x')
+  local f = call('HMGET', stem .. 's:' .. id, 'n', 'act', 'x', 'up', 'cr', 'p')
   if f[1] then
     sessions[#sessions + 1] = string.format('%016d', f[1]) .. id
     sessions[#sessions + 1] = f[2]
     sessions[#sessions + 1] = f[3]
+    -- Earlier versions did not keep when it was written to.
+    local written = f[4] or text(math.max(tonumber(f[2]), tonumber(f[5])))
+    sessions[#sessions + 1] = written
+    sessions[#sessions + 1] = found_by(f[6])
   end
 end
 return {'ok', state[1], state[2] or '0', text(seq), #log < tonumber(ARGV[1]) and 0 or 1, changes,

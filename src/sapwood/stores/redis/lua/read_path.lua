@@ -143,7 +143,10 @@ if is_corrupt then return {'pins'} end
 local context = is_tip and row.context or ''
 local is_worked_out = context == ''
 if is_worked_out then context = text(context_at(row, seg, depth, now)) end
-local leaf = is_tip and row.tip_id or id_at(seg, depth)
+local leaf, data = row.tip_id, row.data
+if not is_tip then
+  leaf, data = id_at(seg, depth), select(2, raw_at(seg, depth))
+end
 local state = call('HMGET', KEYS[1], 'v', 'a')
 return {'ok', state[1], state[2], leaf, row.tip_id, context, is_tip and is_worked_out and 1 or 0,
-  more and 1 or 0, out, has_gaps and '' or plain_tip(row, ARGV[5])}
+  more and 1 or 0, out, has_gaps and '' or plain_tip(row, ARGV[5]), data}

@@ -3,8 +3,6 @@ if call('HGET', stem .. 'd', ARGV[1]) ~= ARGV[2] then return 0 end
 local number = string.match(ARGV[2], '^%S+ (%d+) ')
 local member = string.format('%016d', number) .. ARGV[1]
 call('HDEL', stem .. 'd', ARGV[1])
-call('ZREM', stem .. 'la', member)
-call('ZREM', stem .. 'lc', member)
-forget_keys(member)
+unlist(member)
 call('ZREM', stem .. 'due', ARGV[1])
 return 1

@@ -24,9 +24,11 @@ local surplus = base + length - kept
 local cut = math.min(surplus, tonumber(ARGV[1]))
 if cut > 0 then
   for i, e in ipairs(call('LRANGE', key, -cut, -1)) do
-    local _, _, _, _, _, id = fields_of(e)
+    local d, _, _, _, _, _, id, data = base + length - cut + i, fields_of(e)
     call('HDEL', stem .. 'i:' .. home, id)
-    call('HDEL', stem .. 'e:' .. s, base + length - cut + i)
+    call('HDEL', stem .. 'e:' .. s, d)
+    if data == s .. ' ' .. d then call('HDEL', stem .. 'd:' .. s, d) end
+    if is_mark(e) then call('HINCRBY', stem .. 'dm', s, -1) end
   end
   call('LTRIM', key, 0, -cut - 1)
 end
@@ -36,7 +38,8 @@ if kept == base then
   local line = segment(s).line
   local parent, depth = line[1] or 0, line[2] or 0
   call('HDEL', stem .. 'g', s)
-  call('UNLINK', stem .. 'e:' .. s)
+  call('UNLINK', stem .. 'e:' .. s, stem .. 'd:' .. s)
+  call('HDEL', stem .. 'dm', s)
   call('ZREM', stem .. 'c', string.format('%012d%010d%012d', parent, depth, s))
   if parent > 0 then call('ZADD', stem .. 'z', parent, parent) end
 end

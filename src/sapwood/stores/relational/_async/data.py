@@ -17,6 +17,7 @@ from ....model import ROOT, DataVersion, Entry, Message, Position, Root, Summary
 from ....rules.append_plan import refuse_stale_tip
 from ....rules.codec import decode_json
 from ....rules.data import without_field
+from ....rules.tree import Span
 from ...base.refusals import no_position
 from ..position import DEPTH_BITS, MAX_DEPTH, public
 from ..rows import Row, SessionRow, Touches
@@ -54,6 +55,10 @@ class AsyncDataStatements(SubjectStatements[T]):
         """Return a version and those before it: pos, previous, value, the row's id, created_at."""
 
     @abstractmethod
+    async def in_span(self, session: SessionRow, span: Span, most: int) -> list[Row]:
+        """Return so many versions of a span, by position, as `chain` does."""
+
+    @abstractmethod
     async def values(self, session: SessionRow, positions: Collection[int]) -> dict[int, bytes]:
         """Return the versions that stand at positions themselves."""
 
@@ -81,12 +86,12 @@ class AsyncRelationalData:
     ) -> list[DataVersion]:
         """Return the versions at and above a position, the newest first."""
         row = await get_session(self._dialect, owner, session)
-        pos = _packed(position)
+        pos = packed_position(position)
         if pos is None or not await self._dialect.data.is_seen(row, pos):
             raise no_position(session, position)
         at = await data_at(self._dialect, row, pos)
         rows = await self._dialect.data.chain(row, at, most) if at else []
-        return [_version(it) for it in rows]
+        return [version_of(it) for it in rows]
 
     async def erase(self, owner: str, session: str, field: str) -> int:
         """Take a field out of all versions that the session sees."""
@@ -101,7 +106,7 @@ class AsyncRelationalData:
         return len(changed)
 
 
-def _packed(position: Position) -> int | None:
+def packed_position(position: Position) -> int | None:
     """Return a position packed; None for one that no store gave."""
     segment, depth = position.segment, position.depth
     if not (segment.isascii() and segment.isdigit() and len(segment) <= 12):
@@ -112,7 +117,8 @@ def _packed(position: Position) -> int | None:
     return number << DEPTH_BITS | depth
 
 
-def _version(row: Row) -> DataVersion:
+def version_of(row: Row) -> DataVersion:
+    """Return the version of a row, as `chain` gives it."""
     pos, previous, value, id, created_at = row
     return DataVersion(
         position=public(pos),

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....calls import AsyncAnswer
-from ...base._async.no_data import no_data
+from ...base.refusals import no_data
 from .data import AsyncDataStatements
 from .documents import AsyncDocumentStatements
 from .feed import AsyncFeedStatements
 from .fork import AsyncForkStatements
+from .listing import AsyncListingStatements
 from .lookup import AsyncLookupStatements
 from .messages import AsyncMessageStatements
 from .overlays import AsyncOverlayStatements
-from .sessions import AsyncListingStatements, AsyncSessionStatements
+from .recent import AsyncRecentStatements
+from .sessions import AsyncSessionStatements
 from .sums import AsyncSumStatements
 from .sweep import AsyncSweepStatements
 from .usage import AsyncUsageStatements
@@ -33,6 +35,7 @@ class AsyncDialect:
     lookup: AsyncLookupStatements[Any]
     sums: AsyncSumStatements[Any]
     messages: AsyncMessageStatements[Any]
+    recent: AsyncRecentStatements[Any]
     overlays: AsyncOverlayStatements[Any]
     sessions: AsyncSessionStatements[Any]
     listing: AsyncListingStatements[Any]

@@ -63,6 +63,10 @@ class AsyncDocumentStatements(SubjectStatements[T]):
         """Let a document that was found expire later; return its row."""
 
     @abstractmethod
+    async def rewrite(self, scope: DocumentScope, found: Row, value: bytes) -> None:
+        """Replace the value of a document that was found, and nothing else of it."""
+
+    @abstractmethod
     async def delete(self, scope: DocumentScope, found: Row) -> None:
         """Delete a document that was found."""
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ....errors import StoreCorruptError
-from ....model import Gap, Leaf, Message, MessagePage, Position, Root
+from ....model import Gap, Leaf, Message, MessagePage, Position, Recent, Root
 from ..position import public
 from ..rows import BODY, ID, POS, Row, SessionRow
 from .data import look_through, with_data_at
 from .lookup import get_pos, get_session
+from .recent import find_recent
 from .stream import list_messages
 
 if TYPE_CHECKING:
@@ -45,6 +46,12 @@ class AsyncRelationalLooks:
         places = [it.pos for it in seen.values()]
         found = await self._dialect.messages.parent_ids(row, places) if places else {}
         return [found[seen[id].pos] if id in seen else None for id in ids]
+
+    async def recent(
+        self, owner: str, sessions: Sequence[str], key: str | None
+    ) -> list[Recent | None]:
+        """Find the ends of paths, with one statement."""
+        return await find_recent(self._dialect, owner, sessions, key)
 
     async def homes(self, owner: str, message: str) -> list[str]:
         """Find the sessions that wrote a message."""

@@ -67,6 +67,10 @@ class AsyncOverlayStatements(SubjectStatements[T]):
             await self.add(session, new)
 
     @abstractmethod
+    async def rewrite(self, session: SessionRow, found: Row, summary: str, metadata: bytes) -> None:
+        """Replace what an overlay says; what is searched follows."""
+
+    @abstractmethod
     async def remove(self, session: SessionRow, found: Row) -> None:
         """Take an overlay out of force; it goes when no session has it any more."""
 

@@ -15,6 +15,7 @@ from ....model import (
     EdgeKind,
     Fence,
     NewSession,
+    OwnedSessionPage,
     Root,
     SessionPage,
     SessionPatch,
@@ -31,12 +32,13 @@ from ....rules.system import decode_system, encode_system, merged
 from ...base.counting import statistics_of
 from ...base.extras import Extras
 from ...base.refusals import no_session, refuse_stale_session, session_exists
-from ..filters import indexed_key, parse_cursor
+from ..filters import indexed_key, indexed_title
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
 from ..statements import SubjectStatements, T
 from .data import data_at, own_data, refuse_other_tip
 from .extras import get_open_session, refuse_by_extras, write_extras
 from .fork import fork_session
+from .listing import list_of_all, list_page
 from .lookup import get_pos, get_session
 
 if TYPE_CHECKING:
@@ -46,19 +48,14 @@ ERASED_AT_ONCE = 100
 """How many sessions one transaction erases: a server has room for so many locks only."""
 
 
-class AsyncListingStatements(SubjectStatements[T]):
-    """Statements about pages. A row is `active_s`, the session's number, then its record's row."""
-
-    @abstractmethod
-    async def page(
-        self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
-    ) -> list[Row]:
-        """Return so many rows that a query asks for, after `(active_s, number)`, in its order."""
-
-
 def packed_system(owner: int, fields: SystemFields) -> tuple[bytes, bytes | None]:
     """Return the two columns that hold what the layers above keep of a session."""
     return encode_system(fields), indexed_key(owner, fields.key) if fields.key else None
+
+
+def title_key(owner: int, title: str | None) -> bytes | None:
+    """Return the column by which a title is found."""
+    return None if title is None else indexed_title(owner, title)
 
 
 class AsyncSessionStatements(SubjectStatements[T]):
@@ -112,6 +109,10 @@ class AsyncSessionStatements(SubjectStatements[T]):
         """
 
     @abstractmethod
+    async def put_profile(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+        """Write columns of a profile, one at least, and nothing else."""
+
+    @abstractmethod
     async def change(
         self,
         session: SessionRow,
@@ -146,6 +147,7 @@ class AsyncSessionStatements(SubjectStatements[T]):
             packed = packed_system(session.owner, merged(system, given["system"]))
             given["system"], given["system_key"] = packed
         if "title" in given:
+            given["title_key"] = title_key(session.owner, given["title"])
             given["title"] = self.pack_title(given["title"])
         if "tags" in given:
             given["tags"] = self.pack_tags(given["tags"])
@@ -259,6 +261,7 @@ class AsyncRelationalSessions:
             end_reason=new.end_reason,
             system=system,
             system_key=system_key,
+            title_key=title_key(owner, new.title),
         )
 
     async def find(self, owner: str, session: str) -> SessionRecord | None:
@@ -315,22 +318,12 @@ class AsyncRelationalSessions:
         return await self._get(owner, session)
 
     async def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
-        """List sessions: a page, and the cursor after its last one."""
-        after = None if query.cursor is None else parse_cursor(query.cursor)
-        number = await self._dialect.lookup.find_owner(owner)
-        if number is None:
-            return SessionPage(sessions=[], cursor=None)
-        rows = await self._dialect.listing.page(number, query, after, query.limit + 1)
-        page, has_next = rows[: query.limit], len(rows) > query.limit
-        records = [await self._listed(owner, row[2:]) for row in page]
-        cursor = f"{page[-1][0]}.{page[-1][1]}" if has_next else None
-        return SessionPage(sessions=records, cursor=cursor)
+        """List an owner's sessions."""
+        return await list_page(self._dialect, self._get, owner, query)
 
-    async def _listed(self, owner: str, row: Row) -> SessionRecord:
-        context = row[CONTEXT_IN_RECORD]
-        if context is None:
-            return await self._get(owner, row[0])
-        return self._statements.record_of(row, context)
+    async def list_of_all(self, query: SessionQuery) -> OwnedSessionPage:
+        """List sessions of all owners."""
+        return await list_of_all(self._dialect, self._get, query)
 
     async def delete(self, owner: str, session: str, expected_version: int | None) -> None:
         """Delete a session; its messages are left to be swept."""

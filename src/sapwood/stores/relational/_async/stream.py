@@ -25,7 +25,7 @@ async def list_messages(
     """List a page of what a session sees, after a position."""
     names: HomeNames = {row.home: row.id}
     found: list[Message] = []
-    async for spans in _spans_after(dialect, row, after):
+    async for spans in spans_after(dialect, row, after):
         # One more is asked for, to see whether there is more.
         room = limit + 1 - len(found)
         messages, _ = await dialect.messages.read_spans(
@@ -39,7 +39,7 @@ async def list_messages(
     return MessagePage(messages=listed, more=len(found) > limit)
 
 
-async def _spans_after(
+async def spans_after(
     dialect: AsyncDialect, row: SessionRow, after: Position | None
 ) -> AsyncIterator[list[Span]]:
     """Yield what comes after a position, so much at a time as one statement reads."""

@@ -8,6 +8,7 @@ from .documents import AsyncRelationalDocuments
 from .feed import AsyncRelationalFeed
 from .messages import AsyncRelationalMessages
 from .overlays import AsyncRelationalOverlays
+from .rewriting import AsyncRelationalRewriting
 from .sessions import AsyncRelationalSessions
 from .sweep import AsyncRelationalSweep
 from .usage import AsyncRelationalUsage
@@ -21,6 +22,7 @@ class AsyncRelationalUnit:
         self.messages = AsyncRelationalMessages(dialect)
         self.data = AsyncRelationalData(dialect)
         self.overlays = AsyncRelationalOverlays(dialect)
+        self.rewriting = AsyncRelationalRewriting(dialect)
         self.documents = AsyncRelationalDocuments(dialect)
         self.usage = AsyncRelationalUsage(dialect)
         self.sweep = AsyncRelationalSweep(dialect)

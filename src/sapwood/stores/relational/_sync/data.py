@@ -19,6 +19,7 @@ from ....model import ROOT, DataVersion, Entry, Message, Position, Root, Summary
 from ....rules.append_plan import refuse_stale_tip
 from ....rules.codec import decode_json
 from ....rules.data import without_field
+from ....rules.tree import Span
 from ...base.refusals import no_position
 from ..position import DEPTH_BITS, MAX_DEPTH, public
 from ..rows import Row, SessionRow, Touches
@@ -56,6 +57,10 @@ class DataStatements(SubjectStatements[T]):
         """Return a version and those before it: pos, previous, value, the row's id, created_at."""
 
     @abstractmethod
+    def in_span(self, session: SessionRow, span: Span, most: int) -> list[Row]:
+        """Return so many versions of a span, by position, as `chain` does."""
+
+    @abstractmethod
     def values(self, session: SessionRow, positions: Collection[int]) -> dict[int, bytes]:
         """Return the versions that stand at positions themselves."""
 
@@ -83,12 +88,12 @@ class RelationalData:
     ) -> list[DataVersion]:
         """Return the versions at and above a position, the newest first."""
         row = get_session(self._dialect, owner, session)
-        pos = _packed(position)
+        pos = packed_position(position)
         if pos is None or not self._dialect.data.is_seen(row, pos):
             raise no_position(session, position)
         at = data_at(self._dialect, row, pos)
         rows = self._dialect.data.chain(row, at, most) if at else []
-        return [_version(it) for it in rows]
+        return [version_of(it) for it in rows]
 
     def erase(self, owner: str, session: str, field: str) -> int:
         """Take a field out of all versions that the session sees."""
@@ -103,7 +108,7 @@ class RelationalData:
         return len(changed)
 
 
-def _packed(position: Position) -> int | None:
+def packed_position(position: Position) -> int | None:
     """Return a position packed; None for one that no store gave."""
     segment, depth = position.segment, position.depth
     if not (segment.isascii() and segment.isdigit() and len(segment) <= 12):
@@ -114,7 +119,8 @@ def _packed(position: Position) -> int | None:
     return number << DEPTH_BITS | depth
 
 
-def _version(row: Row) -> DataVersion:
+def version_of(row: Row) -> DataVersion:
+    """Return the version of a row, as `chain` gives it."""
     pos, previous, value, id, created_at = row
     return DataVersion(
         position=public(pos),

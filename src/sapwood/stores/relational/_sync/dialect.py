@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....calls import Answer
-from ...base._sync.no_data import no_data
+from ...base.refusals import no_data
 from .data import DataStatements
 from .documents import DocumentStatements
 from .feed import FeedStatements
 from .fork import ForkStatements
+from .listing import ListingStatements
 from .lookup import LookupStatements
 from .messages import MessageStatements
 from .overlays import OverlayStatements
-from .sessions import ListingStatements, SessionStatements
+from .recent import RecentStatements
+from .sessions import SessionStatements
 from .sums import SumStatements
 from .sweep import SweepStatements
 from .usage import UsageStatements
@@ -35,6 +37,7 @@ class Dialect:
     lookup: LookupStatements[Any]
     sums: SumStatements[Any]
     messages: MessageStatements[Any]
+    recent: RecentStatements[Any]
     overlays: OverlayStatements[Any]
     sessions: SessionStatements[Any]
     listing: ListingStatements[Any]

@@ -65,6 +65,10 @@ class DocumentStatements(SubjectStatements[T]):
         """Let a document that was found expire later; return its row."""
 
     @abstractmethod
+    def rewrite(self, scope: DocumentScope, found: Row, value: bytes) -> None:
+        """Replace the value of a document that was found, and nothing else of it."""
+
+    @abstractmethod
     def delete(self, scope: DocumentScope, found: Row) -> None:
         """Delete a document that was found."""
 

@@ -79,10 +79,11 @@ class MessageStatements(SubjectStatements[T]):
     # changes
 
     @abstractmethod
-    def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
+    def rewrite(self, session: SessionRow, pos: int, new: Packed, *, counts: bool = True) -> int:
         """Replace a live message's content; return how many tokens it had.
 
-        Its digest as it was first appended is kept.
+        Its digest as it was first appended is kept. Where it does not count, its version is, too;
+        `session` has its home then, and what is searched follows without the feed.
         """
 
     @abstractmethod

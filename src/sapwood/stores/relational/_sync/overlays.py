@@ -69,6 +69,10 @@ class OverlayStatements(SubjectStatements[T]):
             self.add(session, new)
 
     @abstractmethod
+    def rewrite(self, session: SessionRow, found: Row, summary: str, metadata: bytes) -> None:
+        """Replace what an overlay says; what is searched follows."""
+
+    @abstractmethod
     def remove(self, session: SessionRow, found: Row) -> None:
         """Take an overlay out of force; it goes when no session has it any more."""
 

@@ -17,6 +17,7 @@ from ....model import (
     EdgeKind,
     Fence,
     NewSession,
+    OwnedSessionPage,
     Root,
     SessionPage,
     SessionPatch,
@@ -33,12 +34,13 @@ from ....rules.system import decode_system, encode_system, merged
 from ...base.counting import statistics_of
 from ...base.extras import Extras
 from ...base.refusals import no_session, refuse_stale_session, session_exists
-from ..filters import indexed_key, parse_cursor
+from ..filters import indexed_key, indexed_title
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
 from ..statements import SubjectStatements, T
 from .data import data_at, own_data, refuse_other_tip
 from .extras import get_open_session, refuse_by_extras, write_extras
 from .fork import fork_session
+from .listing import list_of_all, list_page
 from .lookup import get_pos, get_session
 
 if TYPE_CHECKING:
@@ -48,19 +50,14 @@ ERASED_AT_ONCE = 100
 """How many sessions one transaction erases: a server has room for so many locks only."""
 
 
-class ListingStatements(SubjectStatements[T]):
-    """Statements about pages. A row is `active_s`, the session's number, then its record's row."""
-
-    @abstractmethod
-    def page(
-        self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
-    ) -> list[Row]:
-        """Return so many rows that a query asks for, after `(active_s, number)`, in its order."""
-
-
 def packed_system(owner: int, fields: SystemFields) -> tuple[bytes, bytes | None]:
     """Return the two columns that hold what the layers above keep of a session."""
     return encode_system(fields), indexed_key(owner, fields.key) if fields.key else None
+
+
+def title_key(owner: int, title: str | None) -> bytes | None:
+    """Return the column by which a title is found."""
+    return None if title is None else indexed_title(owner, title)
 
 
 class SessionStatements(SubjectStatements[T]):
@@ -114,6 +111,10 @@ class SessionStatements(SubjectStatements[T]):
         """
 
     @abstractmethod
+    def put_profile(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+        """Write columns of a profile, one at least, and nothing else."""
+
+    @abstractmethod
     def change(
         self,
         session: SessionRow,
@@ -148,6 +149,7 @@ class SessionStatements(SubjectStatements[T]):
             packed = packed_system(session.owner, merged(system, given["system"]))
             given["system"], given["system_key"] = packed
         if "title" in given:
+            given["title_key"] = title_key(session.owner, given["title"])
             given["title"] = self.pack_title(given["title"])
         if "tags" in given:
             given["tags"] = self.pack_tags(given["tags"])
@@ -261,6 +263,7 @@ class RelationalSessions:
             end_reason=new.end_reason,
             system=system,
             system_key=system_key,
+            title_key=title_key(owner, new.title),
         )
 
     def find(self, owner: str, session: str) -> SessionRecord | None:
@@ -317,22 +320,12 @@ class RelationalSessions:
         return self._get(owner, session)
 
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
-        """List sessions: a page, and the cursor after its last one."""
-        after = None if query.cursor is None else parse_cursor(query.cursor)
-        number = self._dialect.lookup.find_owner(owner)
-        if number is None:
-            return SessionPage(sessions=[], cursor=None)
-        rows = self._dialect.listing.page(number, query, after, query.limit + 1)
-        page, has_next = rows[: query.limit], len(rows) > query.limit
-        records = [self._listed(owner, row[2:]) for row in page]
-        cursor = f"{page[-1][0]}.{page[-1][1]}" if has_next else None
-        return SessionPage(sessions=records, cursor=cursor)
+        """List an owner's sessions."""
+        return list_page(self._dialect, self._get, owner, query)
 
-    def _listed(self, owner: str, row: Row) -> SessionRecord:
-        context = row[CONTEXT_IN_RECORD]
-        if context is None:
-            return self._get(owner, row[0])
-        return self._statements.record_of(row, context)
+    def list_of_all(self, query: SessionQuery) -> OwnedSessionPage:
+        """List sessions of all owners."""
+        return list_of_all(self._dialect, self._get, query)
 
     def delete(self, owner: str, session: str, expected_version: int | None) -> None:
         """Delete a session; its messages are left to be swept."""

@@ -27,7 +27,7 @@ def list_messages(
     """List a page of what a session sees, after a position."""
     names: HomeNames = {row.home: row.id}
     found: list[Message] = []
-    for spans in _spans_after(dialect, row, after):
+    for spans in spans_after(dialect, row, after):
         # One more is asked for, to see whether there is more.
         room = limit + 1 - len(found)
         messages, _ = dialect.messages.read_spans(
@@ -41,7 +41,7 @@ def list_messages(
     return MessagePage(messages=listed, more=len(found) > limit)
 
 
-def _spans_after(dialect: Dialect, row: SessionRow, after: Position | None) -> Iterator[list[Span]]:
+def spans_after(dialect: Dialect, row: SessionRow, after: Position | None) -> Iterator[list[Span]]:
     """Yield what comes after a position, so much at a time as one statement reads."""
     at = None if after is None else _place_of(row, after)
     most = dialect.messages.spans_at_once

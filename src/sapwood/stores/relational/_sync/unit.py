@@ -10,6 +10,7 @@ from .documents import RelationalDocuments
 from .feed import RelationalFeed
 from .messages import RelationalMessages
 from .overlays import RelationalOverlays
+from .rewriting import RelationalRewriting
 from .sessions import RelationalSessions
 from .sweep import RelationalSweep
 from .usage import RelationalUsage
@@ -23,6 +24,7 @@ class RelationalUnit:
         self.messages = RelationalMessages(dialect)
         self.data = RelationalData(dialect)
         self.overlays = RelationalOverlays(dialect)
+        self.rewriting = RelationalRewriting(dialect)
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)
         self.sweep = RelationalSweep(dialect)

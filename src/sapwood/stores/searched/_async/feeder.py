@@ -14,7 +14,14 @@ from ....errors import NotFoundError
 from ....model import Change, ChangeKind, Message, SessionRecord
 from ....store._async.contract import AsyncStore
 from ...base.bounded_dict import BoundedDict
-from ..entry import EntryFilter, FeedMark, IndexedSummaries, IndexEntry, digest_of
+from ..entry import (
+    EntryFilter,
+    FeedMark,
+    IndexedSummaries,
+    IndexEntry,
+    SearchCandidate,
+    digest_of,
+)
 from .index import AsyncSearchIndex
 from .source import AsyncLiveMessages, AsyncSource, AsyncWalk, SourceContent, overlays_of
 
@@ -78,6 +85,22 @@ class AsyncFeeder:
             known = await self._index.find_summaries(owner, some)
             seen = await self._source.look(owner, {session: ([], True) for session in some})
             await self._summarise(owner, some, known, seen)
+
+    async def renew(self, owner: str, messages: Sequence[str], overlays: Sequence[str]) -> None:
+        """Index what says something else in the version that it had, given by ids."""
+        found: list[SearchCandidate] = []
+        which, after = EntryFilter(ids=messages), None
+        while messages and (page := await self._index.list_page(owner, which, after)):
+            found += page
+            after = page[-1]
+        if found:
+            # Taken away first: of one version, what is there stays.
+            await self._index.remove(owner, [it.key for it in found])
+            live = await AsyncLiveMessages(self._store, owner).live(found)
+            put = [IndexEntry.of(owner, it.message) for it in live.values()]
+            await self._index.put(owner, put)
+        if overlays:
+            await self.summarise(owner, await self._index.sessions_with(owner, overlays))
 
     async def _summarise(
         self,

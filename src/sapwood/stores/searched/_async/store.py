@@ -18,13 +18,16 @@ from ....model import (
     NewOverlay,
     NewSession,
     Overlay,
+    OwnedSessionPage,
     Problem,
+    Rewritten,
     Search,
+    SessionQuery,
     SessionRecord,
 )
 from ....rules import check
 from ....rules.search_cursor import is_place_of
-from ....store._async.admin import AsyncStoreAdmin, Progress
+from ....store._async.admin import AsyncStoreAdmin, Progress, Rewrite
 from ....store._async.contract import AsyncStore
 from ...base.refusals import store_closed
 from ..entry import IndexGoneError
@@ -32,6 +35,7 @@ from ..matches import PLACES
 from .checker import AsyncChecker
 from .feeder import AsyncFeeder
 from .index import AsyncSearchIndex
+from .rewritten import AsyncNotedTexts
 from .searcher import AsyncSearcher
 from .source import AsyncSource, overlays_of
 
@@ -80,6 +84,7 @@ class AsyncDelegatingStore(AsyncStore):
     update_session = PassedCall(AsyncStore.update_session)
     checkout = PassedCall(AsyncStore.checkout)
     list_sessions = PassedCall(AsyncStore.list_sessions)
+    find_recent = PassedCall(AsyncStore.find_recent)
     delete_session = PassedCall(AsyncStore.delete_session)
     clear_session = PassedCall(AsyncStore.clear_session)
     append = PassedCall(AsyncStore.append)
@@ -296,3 +301,23 @@ class AsyncSearchedAdmin(AsyncStoreAdmin):
 
     async def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
         return await self._store.admin.changed_owners(after, limit)
+
+    async def rewrite(
+        self, owner: str, function: Rewrite, *, after: str = "", limit: int = 1_000
+    ) -> Rewritten:
+        """Rewrite, and index anew what says something else then, as no feed tells of it.
+
+        When that cannot be done, it is logged: a repair does it.
+        """
+        check.function(function, "function")
+        noted = AsyncNotedTexts(function)
+        try:
+            return await self._store.admin.rewrite(owner, noted.made, after=after, limit=limit)
+        finally:
+            try:
+                await self._searcher.feeder.renew(owner, noted.messages, noted.overlays)
+            except (StoreError, IndexGoneError) as error:
+                logger.warning("what was rewritten is not in the search index yet: %s", error)
+
+    async def list_sessions(self, query: SessionQuery) -> OwnedSessionPage:
+        return await self._store.admin.list_sessions(query)

@@ -16,7 +16,14 @@ from ....errors import NotFoundError
 from ....model import Change, ChangeKind, Message, SessionRecord
 from ....store._sync.contract import Store
 from ...base.bounded_dict import BoundedDict
-from ..entry import EntryFilter, FeedMark, IndexedSummaries, IndexEntry, digest_of
+from ..entry import (
+    EntryFilter,
+    FeedMark,
+    IndexedSummaries,
+    IndexEntry,
+    SearchCandidate,
+    digest_of,
+)
 from .index import SearchIndex
 from .source import LiveMessages, Source, SourceContent, Walk, overlays_of
 
@@ -80,6 +87,22 @@ class Feeder:
             known = self._index.find_summaries(owner, some)
             seen = self._source.look(owner, {session: ([], True) for session in some})
             self._summarise(owner, some, known, seen)
+
+    def renew(self, owner: str, messages: Sequence[str], overlays: Sequence[str]) -> None:
+        """Index what says something else in the version that it had, given by ids."""
+        found: list[SearchCandidate] = []
+        which, after = EntryFilter(ids=messages), None
+        while messages and (page := self._index.list_page(owner, which, after)):
+            found += page
+            after = page[-1]
+        if found:
+            # Taken away first: of one version, what is there stays.
+            self._index.remove(owner, [it.key for it in found])
+            live = LiveMessages(self._store, owner).live(found)
+            put = [IndexEntry.of(owner, it.message) for it in live.values()]
+            self._index.put(owner, put)
+        if overlays:
+            self.summarise(owner, self._index.sessions_with(owner, overlays))
 
     def _summarise(
         self,

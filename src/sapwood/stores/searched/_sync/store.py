@@ -20,13 +20,16 @@ from ....model import (
     NewOverlay,
     NewSession,
     Overlay,
+    OwnedSessionPage,
     Problem,
+    Rewritten,
     Search,
+    SessionQuery,
     SessionRecord,
 )
 from ....rules import check
 from ....rules.search_cursor import is_place_of
-from ....store._sync.admin import Progress, StoreAdmin
+from ....store._sync.admin import Progress, Rewrite, StoreAdmin
 from ....store._sync.contract import Store
 from ...base.refusals import store_closed
 from ..entry import IndexGoneError
@@ -34,6 +37,7 @@ from ..matches import PLACES
 from .checker import Checker
 from .feeder import Feeder
 from .index import SearchIndex
+from .rewritten import NotedTexts
 from .searcher import Searcher
 from .source import Source, overlays_of
 
@@ -82,6 +86,7 @@ class DelegatingStore(Store):
     update_session = PassedCall(Store.update_session)
     checkout = PassedCall(Store.checkout)
     list_sessions = PassedCall(Store.list_sessions)
+    find_recent = PassedCall(Store.find_recent)
     delete_session = PassedCall(Store.delete_session)
     clear_session = PassedCall(Store.clear_session)
     append = PassedCall(Store.append)
@@ -296,3 +301,23 @@ class SearchedAdmin(StoreAdmin):
 
     def changed_owners(self, after: str = "", limit: int = 500) -> ChangedOwners:
         return self._store.admin.changed_owners(after, limit)
+
+    def rewrite(
+        self, owner: str, function: Rewrite, *, after: str = "", limit: int = 1_000
+    ) -> Rewritten:
+        """Rewrite, and index anew what says something else then, as no feed tells of it.
+
+        When that cannot be done, it is logged: a repair does it.
+        """
+        check.function(function, "function")
+        noted = NotedTexts(function)
+        try:
+            return self._store.admin.rewrite(owner, noted.made, after=after, limit=limit)
+        finally:
+            try:
+                self._searcher.feeder.renew(owner, noted.messages, noted.overlays)
+            except (StoreError, IndexGoneError) as error:
+                logger.warning("what was rewritten is not in the search index yet: %s", error)
+
+    def list_sessions(self, query: SessionQuery) -> OwnedSessionPage:
+        return self._store.admin.list_sessions(query)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ....rules.text import fold, segment
 from ...relational.rows import HOME, KIND_APPEND, KIND_RECORD, KIND_RETIRE, KIND_UPDATE
 from ..connection import Connection
-from ..feed import KIND_COVER, KIND_UNCOVER
+from ..feed import KIND_COVER, KIND_REWRITE, KIND_UNCOVER
 from ..inheritance import INDEXING
 from ..lookup import HOMES_BELOW
 from ..rows import MESSAGE_COLUMNS, text_in
@@ -71,7 +71,7 @@ class Follower:
             if kind in (KIND_COVER, KIND_UNCOVER):
                 first, last = -last, -first
             gone.append((first, last))
-            if kind in (KIND_APPEND, KIND_UPDATE, KIND_COVER):
+            if kind in (KIND_APPEND, KIND_UPDATE, KIND_COVER, KIND_REWRITE):
                 touched.setdefault(owner, []).append((first, last))
         entries = IndexedEntries(self._index)
         removed = [entries.remove(*span) for span in join_ranges(sorted(gone))]

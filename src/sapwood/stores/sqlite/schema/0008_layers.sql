@@ -42,6 +42,34 @@ ALTER TABLE session ADD COLUMN updated_at INTEGER NOT NULL DEFAULT 0;
 UPDATE session SET updated_at = max(created_at,
     (SELECT n.active_at FROM standing n WHERE n.number = session.number));
 
+-- Listings. Every order is that of an index, for an owner's sessions of one kind; of seconds, so that
+-- the indexes rest. For all owners there is one by kind, state and activity: the state is kept here,
+-- too, as the profile has it.
+ALTER TABLE session ADD COLUMN updated_s INTEGER AS (updated_at / 1000000);
+ALTER TABLE session ADD COLUMN state TEXT NOT NULL DEFAULT '';
+UPDATE session SET state = (SELECT state FROM profile p WHERE p.session = session.number);
+DROP INDEX session_by_activity;
+CREATE INDEX session_by_active ON session (owner, kind, active_s, number);
+CREATE INDEX session_by_updated ON session (owner, kind, updated_s, number);
+CREATE INDEX session_by_created ON session (owner, kind, number);
+CREATE INDEX session_by_state ON session (owner, kind, state);
+CREATE INDEX session_of_all ON session (kind, state, active_s, number);
+
+-- The owner's number in 8 bytes, then the first 80 bytes of the title.
+ALTER TABLE profile ADD COLUMN title_key BLOB;
+UPDATE profile SET title_key = CAST(unhex(printf('%016x',
+    (SELECT s.owner FROM session s WHERE s.number = profile.session)))
+    || substr(CAST(title AS BLOB), 1, 80) AS BLOB) WHERE title IS NOT NULL;
+CREATE INDEX profile_by_title ON profile (title_key) WHERE title_key IS NOT NULL;
+CREATE TABLE tag (
+    owner       INTEGER NOT NULL,
+    tag         TEXT NOT NULL,
+    session     INTEGER NOT NULL,
+    PRIMARY KEY (owner, tag, session)
+) STRICT, WITHOUT ROWID;
+INSERT INTO tag SELECT DISTINCT s.owner, j.value, s.number
+FROM session s JOIN profile p ON p.session = s.number, json_each(p.tags) j;
+
 DROP VIEW standing;
 CREATE VIEW standing AS
 SELECT s.number, s.owner, s.id, s.home, s.tree, coalesce(t.pos, s.tip) AS tip, s.fork,
@@ -49,7 +77,7 @@ SELECT s.number, s.owner, s.id, s.home, s.tree, coalesce(t.pos, s.tip) AS tip, s
     s.apart + (coalesce(t.pos, s.tip) & 0xffffff) AS messages,
     s.overlays, s.edited, s.version, s.created_at,
     iif(t.pos > s.tip, t.created_at, s.active_at) AS active_at, s.active_s, t.id AS tip_id,
-    s.closed, s.has_data, s.kind,
+    s.closed, s.has_data, s.kind, s.state, s.updated_s,
     iif(t.pos > s.tip AND t.created_at
             BETWEEN s.updated_at AND s.updated_at - s.updated_at % 1000000 + 999999,
         t.created_at, s.updated_at) AS updated_at,

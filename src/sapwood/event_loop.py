@@ -1,0 +1,94 @@
+"""What is told to those who forget an event loop, or to await on one."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Coroutine, Generator
+from functools import wraps
+from types import FrameType
+from typing import Any, ParamSpec, TypeVar
+
+from .errors import SapwoodWarning
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Unawaited(Coroutine[Any, Any, T]):
+    """A coroutine that says what was forgotten when it is taken for what it gives."""
+
+    __slots__ = ("_coroutine", "_name")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T], name: str) -> None:
+        self._coroutine = coroutine
+        self._name = name
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return self._coroutine.__await__()
+
+    def send(self, value: Any) -> Any:
+        return self._coroutine.send(value)
+
+    def throw(self, *details: Any) -> Any:
+        return self._coroutine.throw(*details)
+
+    def close(self) -> None:
+        self._coroutine.close()
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith(("_", "cr_")):
+            self._coroutine.close()  # it is told here, once
+            raise AttributeError(
+                f"{self._name} was not awaited: write `(await ....{self._name}(...)).{name}`"
+            )
+        return getattr(self._coroutine, name)
+
+
+def reminding(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Let a method say that it has to be awaited, where its coroutine is taken for its answer."""
+
+    @wraps(method)
+    def called(*args: P.args, **keywords: P.kwargs) -> Coroutine[Any, Any, T]:
+        return Unawaited(method(*args, **keywords), method.__name__)
+
+    return called
+
+
+class _Told:
+    """Whether somebody was warned in this process: once is enough."""
+
+    yet = False
+
+
+def warn_on_loop() -> None:
+    """Warn, once, that a call which blocks is made on a running event loop."""
+    asyncio = sys.modules.get("asyncio")
+    if _Told.yet or asyncio is None or asyncio._get_running_loop() is None:
+        return
+    # A notebook has a loop of its own, which waits for its cells.
+    if "ipykernel" in sys.modules:
+        return
+    _Told.yet = True
+    level, called = _caller()
+    here = called.f_locals.get("self")
+    name = f"Async{type(here).__name__}.{called.f_code.co_name}"
+    warnings.warn(
+        f"this call blocks the event loop that it is made on: open the store with "
+        f"sapwood.open_async, and await {name}",
+        SapwoodWarning,
+        stacklevel=level,
+    )
+
+
+def _caller() -> tuple[int, FrameType]:
+    """Return how far up the stack the user's code is, and the method of ours that it called."""
+    package = __name__.partition(".")[0]
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None:
+        above = frame.f_back
+        level += 1
+        if above.f_globals.get("__name__", "").partition(".")[0] != package:
+            break
+        frame = above
+    return level, frame

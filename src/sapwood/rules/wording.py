@@ -1,0 +1,29 @@
+"""How errors name things: "an int", "2 sessions", "did you mean …?"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def a_kind(value: object) -> str:
+    """Return the name of a value's type with its article, such as "an int"."""
+    return with_article(type(value).__name__)
+
+
+def with_article(noun: str) -> str:
+    """Return a noun with its article, if it is no plural."""
+    if noun.endswith("s"):
+        return noun
+    return f"an {noun}" if noun[:1].lower() in tuple("aeiou") else f"a {noun}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as "1 session" or "2 sessions"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a question that names what is spelt most like a word; empty when nothing is."""
+    nearest = get_close_matches(word, list(known), n=1)
+    return f": did you mean {nearest[0]!r}?" if nearest else ""

@@ -1,0 +1,229 @@
+"""A turn: a user's message and all that answers it, by one process at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from msgspec import UNSET, UnsetType
+
+from ...errors import UsageError
+from ...model import Message, ModelInput, NewMessage, ToolDefinition, TurnState
+from ...rules import check
+from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
+from ..partial_answer import INTERVAL_S
+from ..references import MessageRef, PlaceRef, id_of
+from ..turn_documents import again, mark_of, turn_id_of
+from .turn_answer import AsyncTurnAnswer
+from .turn_core import AsyncTurnCore
+
+if TYPE_CHECKING:
+    from .session import AsyncSession
+
+
+class AsyncTurn(AsyncTurnCore):
+    """A turn, which its first append begins. Every write is refused once another may have it.
+
+    A write raises `TurnStoppedError` when the turn was stopped from outside, and `LeaseLostError`
+    when it was taken over, or the session was closed or cleared.
+    """
+
+    def __init__(self, session: AsyncSession, resume: MessageRef | None, wait_s: float) -> None:
+        if isinstance(wait_s, bool) or not isinstance(wait_s, (int, float)) or not wait_s >= 0:
+            raise UsageError(f"wait_s must be a number of seconds, not {wait_s!r}", path="wait_s")
+        super().__init__(session, wait_s)
+        self._resume = None if resume is None else turn_id_of(resume)
+
+    @property
+    def id(self) -> str | None:
+        """The turn's id, which is that of its first message; None before that is appended."""
+        return None if self._record is None else self._record.id
+
+    @property
+    def state(self) -> TurnState | None:
+        """How it stands, as far as this object knows; None before the first append."""
+        return None if self._record is None else self._record.state
+
+    @property
+    def attempts(self) -> int:
+        """The number of this attempt, from 1."""
+        return 1 if self._record is None else self._record.attempts
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped from outside, as far as is known: a write finds out at once."""
+        return self._lease.stopped
+
+    @property
+    def is_held(self) -> bool:
+        """Whether nobody else can have the session's turn by now."""
+        return self._lease.is_held and self.state == "open"
+
+    async def __aenter__(self) -> Self:
+        """Take a turn up that is to be resumed; a new one is begun by its first append."""
+        if self._is_entered:
+            raise UsageError("the turn was entered before: begin another one", path="turn")
+        self._is_entered = True
+        if self._resume is not None:
+            await self._take_up(self._resume)
+        return self
+
+    async def __aexit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        """Complete it if its last message answers it, or mark it interrupted."""
+        self._is_left = True
+        try:
+            await self._leave(error)
+        finally:
+            await self._lease.end()
+
+    # what is written
+
+    async def append(
+        self,
+        role: str | NewMessage | Mapping[str, Any],
+        content: Content | None = None,
+        *,
+        id: str | None = None,
+        name: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        parent: PlaceRef | None = None,
+        expected_tip: PlaceRef | None = None,
+        sent: str | None = None,
+    ) -> Message:
+        """Append a message, as `Session.append` does; the first one begins the turn.
+
+        `sent` is what the model is sent beside a user's message: it is kept, sent again in later
+        turns, and is not what the user said. A first message that is stored already takes its turn
+        up again: `AlreadyExistsError` when that is complete. `SessionBusyError` when another
+        turn goes on for longer than `wait_s`.
+        """
+        counter = self._stored.setup.counter
+        new = as_new_message(role, content, counter, id=id, name=name, metadata=metadata)
+        self._refuse_unless_open()
+        return (await self._append([new], parent, expected_tip, sent=sent))[0]
+
+    async def append_all(
+        self,
+        messages: Sequence[MessageDraft],
+        *,
+        parent: PlaceRef | None = None,
+        expected_tip: PlaceRef | None = None,
+    ) -> list[Message]:
+        """Append several messages, all or none, as `Session.append_all` does."""
+        new = new_messages(messages, self._stored.setup.counter)
+        self._refuse_unless_open()
+        return await self._append(new, parent, expected_tip)
+
+    async def update(
+        self,
+        message: MessageRef,
+        content: Content | None = None,
+        *,
+        role: str | None = None,
+        name: str | UnsetType | None = UNSET,
+        metadata: dict[str, Any] | None = None,
+    ) -> Message:
+        """Change a message, as `Session.update` does."""
+        self._refuse_unless_open()
+        new = await self._session._changed(message, content, role, name, metadata)
+        return await self._fenced(lambda: self._session._replace(new, self._lease.fence))
+
+    async def edit(
+        self, message: MessageRef, content: Content, *, id: str | None = None
+    ) -> Message:
+        """Write a message anew, on a branch beside the old one, as `Session.edit` does."""
+        self._refuse_unless_open()
+        old = await self._stored.get_message(id_of(message))
+        above = await self._stored.get_parent(old.id)
+        new = new_message(old.role, content, self._stored.setup.counter, id=id, name=old.name)
+        return (await self._append([new], above))[0]
+
+    def answer(
+        self, role: str = "assistant", *, id: str | None = None, interval_s: float = INTERVAL_S
+    ) -> AsyncTurnAnswer:
+        """Begin an answer that comes in pieces; see `TurnAnswer`. One at a time."""
+        self._refuse_unless_open()
+        self._open()
+        new_id = self._stored.setup.new_id
+        if id is None and new_id is None:
+            raise UsageError("a session from a builder needs an id for an answer", path="id")
+        id = new_id() if id is None and new_id is not None else str(id)
+        check.name(id, "id")
+        self._answer = AsyncTurnAnswer(self, id, role, interval_s, time.monotonic)
+        return self._answer
+
+    async def complete(
+        self,
+        role: str | NewMessage | Mapping[str, Any] | None = None,
+        content: Content | None = None,
+        *,
+        id: str | None = None,
+        name: str | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> Message | None:
+        """Append the message that ends the turn, and let it go in the same unit of work.
+
+        Without one, the answer in work is the last, or what was last appended.
+        """
+        return await self._finish("complete", role, content, id, name, metadata)
+
+    async def wait_for_approval(
+        self,
+        role: str | NewMessage | Mapping[str, Any] | None = None,
+        content: Content | None = None,
+        *,
+        id: str | None = None,
+        name: str | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> Message | None:
+        """Let the turn go, to be taken up by `Session.turn(resume=…)`, also after a restart.
+
+        As for `complete`, the message that it waits at may be appended in the same unit.
+        """
+        return await self._finish("waiting", role, content, id, name, metadata)
+
+    async def prepare(
+        self,
+        *,
+        leaf: PlaceRef | None = None,
+        budget: int | None = None,
+        tools: Sequence[ToolDefinition] = (),
+    ) -> ModelInput:
+        """Return what the model is called with, as `Session.prepare` does.
+
+        What the blocks have to say is kept with the user's message, and so told once.
+        """
+        session = self._session
+        given = await session.prepare(leaf=leaf, budget=budget, tools=tools)
+        if not given.updates or self._asked is None or self.state != "open":
+            return given
+        asked = await self._stored.get_message(self._asked)
+        if asked.home != self._stored.id:
+            return given
+        before = asked.extra.get("sent")
+        sent = f"{before}\n\n{given.updates}" if before else given.updates
+        state = mark_of(asked).get("state", "open")
+        new = again(asked, self._open().id, state, self._stored.id, sent)
+        await self._fenced(lambda: session._replace(new, self._lease.fence))
+        return await session.prepare(leaf=leaf, budget=budget, tools=tools)
+
+    async def _finish(
+        self,
+        state: TurnState,
+        role: str | NewMessage | Mapping[str, Any] | None,
+        content: Content | None,
+        id: str | None,
+        name: str | None,
+        metadata: dict[str, Any] | None,
+    ) -> Message | None:
+        if role is None:
+            if any(it is not None for it in (content, id, name, metadata)):
+                raise UsageError("a message needs a role: complete(role, content)", path="role")
+            self._refuse_unless_open(beside_answer=True)
+            self._open()
+            return await self._fenced(lambda: self._end(state))
+        self._refuse_unless_open()
+        counter = self._stored.setup.counter
+        new = as_new_message(role, content, counter, id=id, name=name, metadata=metadata)
+        return (await self._append([new], state=state))[0]
