@@ -20,6 +20,7 @@ from .turn_core import AsyncTurnCore
 
 if TYPE_CHECKING:
     from .session import AsyncSession
+    from .turn_stream import AsyncTurnStream
 
 
 class AsyncTurn(AsyncTurnCore):
@@ -143,6 +144,31 @@ class AsyncTurn(AsyncTurnCore):
         self, role: str = "assistant", *, id: str | None = None, interval_s: float = INTERVAL_S
     ) -> AsyncTurnAnswer:
         """Begin an answer that comes in pieces; see `TurnAnswer`. One at a time."""
+        id = self._new_answer(id)
+        self._answer = AsyncTurnAnswer(self, id, role, interval_s, time.monotonic)
+        return self._answer
+
+    def stream(
+        self,
+        response: Any,
+        *,
+        model: str = "",
+        id: str | None = None,
+        interval_s: float = INTERVAL_S,
+    ) -> AsyncTurnStream:
+        """Hand on a vendor's stream as typed events, and keep the answer while it comes.
+
+        `response` and `model` are as for `EventStream`. What came is stored every `interval_s`
+        seconds, and at the end; usage is recorded. See `TurnStream`.
+        """
+        from .turn_stream import AsyncTurnStream
+
+        id = self._new_answer(id)
+        stream = AsyncTurnStream(self, id, response, model, interval_s, time.monotonic)
+        self._answer = stream._answer
+        return stream
+
+    def _new_answer(self, id: str | None) -> str:
         self._refuse_unless_open()
         self._open()
         new_id = self._stored.setup.new_id
@@ -150,8 +176,7 @@ class AsyncTurn(AsyncTurnCore):
             raise UsageError("a session from a builder needs an id for an answer", path="id")
         id = new_id() if id is None and new_id is not None else str(id)
         check.name(id, "id")
-        self._answer = AsyncTurnAnswer(self, id, role, interval_s, time.monotonic)
-        return self._answer
+        return id
 
     async def complete(
         self,
