@@ -211,7 +211,7 @@ class AsyncTurnCore:
         if answer is not None:
             await answer._halt()
         if answer is not None and answer.parts:
-            last, is_cut = answer._draft(), answer.is_cut
+            last, is_cut = answer._draft(), answer._is_cut
         elif self._last is not None:
             last = await stored.find_message(self._last)
         if state is None:

@@ -154,7 +154,7 @@ class AsyncTurnStream:
 class AsyncStreamedAnswer(AsyncTurnAnswer):
     """The message of a stream."""
 
-    is_cut = True
+    _is_cut = True
 
     def __init__(
         self,

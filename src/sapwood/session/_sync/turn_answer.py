@@ -23,7 +23,7 @@ class TurnAnswer(PartialAnswer):
     Others read it meanwhile, marked as partial. What is never finished is marked as cut off.
     """
 
-    is_cut = False
+    _is_cut = False
     """Whether it is not whole when the turn is left without a word."""
 
     def __init__(

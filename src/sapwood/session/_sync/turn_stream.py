@@ -156,7 +156,7 @@ class TurnStream:
 class StreamedAnswer(TurnAnswer):
     """The message of a stream."""
 
-    is_cut = True
+    _is_cut = True
 
     def __init__(
         self,
