@@ -46,9 +46,9 @@ class Crowd:
         for n in range(kills):
             after = self._users * self._turns * (n + self._dice.random()) / (kills + 1)
             # Most of them while answers stream, which is when there is something to lose.
-            while len(self.asked) < after or (n % 3 != 2 and not self.streaming):  # noqa: ASYNC110
+            while len(self.asked) < after or (n % 3 != 2 and len(self.streaming) < 5):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
-            await asyncio.sleep(0.05 * self._dice.random())
+            await asyncio.sleep(0.01 * self._dice.random())
             self.kills.append(len(self.streaming))
             await asyncio.to_thread(self._site.end, signal.SIGKILL)
             self._site.start()
@@ -73,7 +73,7 @@ class Crowd:
                 self.asked.append(Asked(user, id, outcome))
                 return
             self.again += 1
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.3)
 
     async def _ask_once(self, user: str, id: str, way: str) -> str:
         events = self._site.events(user, f"/sessions/{user}/messages", {"id": id, "text": id})

@@ -31,7 +31,7 @@ turn_lease.LEASE_S = 2.0
 
 
 async def scripted(given):
-    asked = given.messages[-1].text
+    asked = [it for it in given.messages if it.role == "user"][-1].text.splitlines()[-1]
 
     async def words():
         for n in range(int(sys.argv[3])):

@@ -82,8 +82,11 @@ class PartialAnswer:
 
     def _grow(self, size: int) -> bool:
         """Note that there is so much more; return whether somebody has to look when to save it."""
-        was_saved = self._unsaved == 0
-        return self._is_due(size) or was_saved
+        before = self._unsaved
+        self._unsaved = more = before + size
+        if self._due_at is None:
+            self._due_at = self._clock() + self._interval_s
+        return before == 0 or more >= self._limit or self._clock() >= self._due_at
 
     def _wait_s(self) -> float | None:
         """Return how long what is new may wait; None when nothing is new."""

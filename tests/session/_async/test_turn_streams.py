@@ -85,6 +85,7 @@ async def test_a_call_leaves_the_turn_open_and_its_usage_is_counted(
         await read(turn.stream(sent(*completions.chunks("It ", "is.", id="chatcmpl-2"))))
         assert turn.state == "complete"
     assert await said(chat) == ("It is.", "complete")
+    assert await chat.context_tokens() == 1280
     [total] = await chat.usage()
     assert (total.calls, total.input_tokens, total.cached_tokens) == (2, 2400, 2048)
     by_message = await chat.usage("message")
@@ -162,10 +163,12 @@ async def test_a_stream_that_ends_early_is_marked_as_cut(chat: sapwood.AsyncSess
 
 
 async def test_an_answer_that_is_not_read_to_its_end_is_cut(chat: sapwood.AsyncSession) -> None:
+    response = sent(*WORDS)
     async with chat.turn() as turn:
         await turn.append("user", "q")
-        async for _ in turn.stream(sent(*WORDS)):
+        async for _ in turn.stream(response):
             break
+    assert await read(response) == []
     assert await said(chat) == ("On ", "interrupted")
     assert [it.reason for it in await chat.turns()] == ["cut"]
 

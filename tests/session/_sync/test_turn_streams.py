@@ -87,6 +87,7 @@ def test_a_call_leaves_the_turn_open_and_its_usage_is_counted(
         read(turn.stream(sent(*completions.chunks("It ", "is.", id="chatcmpl-2"))))
         assert turn.state == "complete"
     assert said(chat) == ("It is.", "complete")
+    assert chat.context_tokens() == 1280
     [total] = chat.usage()
     assert (total.calls, total.input_tokens, total.cached_tokens) == (2, 2400, 2048)
     by_message = chat.usage("message")
@@ -164,10 +165,12 @@ def test_a_stream_that_ends_early_is_marked_as_cut(chat: sapwood.Session) -> Non
 
 
 def test_an_answer_that_is_not_read_to_its_end_is_cut(chat: sapwood.Session) -> None:
+    response = sent(*WORDS)
     with chat.turn() as turn:
         turn.append("user", "q")
-        for _ in turn.stream(sent(*WORDS)):
+        for _ in turn.stream(response):
             break
+    assert read(response) == []
     assert said(chat) == ("On ", "interrupted")
     assert [it.reason for it in chat.turns()] == ["cut"]
 

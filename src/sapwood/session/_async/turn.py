@@ -34,6 +34,7 @@ class AsyncTurn(AsyncTurnCore):
         if isinstance(wait_s, bool) or not isinstance(wait_s, (int, float)) or not wait_s >= 0:
             raise UsageError(f"wait_s must be a number of seconds, not {wait_s!r}", path="wait_s")
         super().__init__(session, wait_s)
+        self._stream: AsyncTurnStream | None = None
         self._resume = None if resume is None else turn_id_of(resume)
 
     @property
@@ -77,6 +78,8 @@ class AsyncTurn(AsyncTurnCore):
             await self._leave(error)
         finally:
             await self._lease.end()
+            if self._stream is not None:
+                await self._stream._let_go()
 
     # what is written
 
@@ -165,7 +168,7 @@ class AsyncTurn(AsyncTurnCore):
 
         id = self._new_answer(id)
         stream = AsyncTurnStream(self, id, response, model, interval_s, time.monotonic)
-        self._answer = stream._answer
+        self._stream, self._answer = stream, stream._answer
         return stream
 
     def _new_answer(self, id: str | None) -> str:

@@ -112,10 +112,20 @@ class AsyncTurnStream:
             turn._answer = None
         elif event.reason in ("cut", "error"):
             await turn._fenced(lambda: turn._end("interrupted", event.reason))
-        elif event.reason == "pause" or not answers_turn(event.message):
-            await answer.finish()
         else:
-            await answer.complete()
+            if event.reason == "pause" or not answers_turn(event.message):
+                await answer.finish()
+            else:
+                await answer.complete()
+            if event.usage is not None:
+                usage = msgspec.structs.replace(event.usage, message=self.id)
+                await turn._session._context().size.report(usage)
+
+    async def _let_go(self) -> None:
+        """Close the response of a stream that was left when its turn was."""
+        with suppress(RuntimeError):  # Whoever is still reading it will close it.
+            await self._flow.aclose()
+            await self._events.aclose()
 
     async def _close(self, error: BaseException | None) -> None:
         turn = self._turn
@@ -144,11 +154,13 @@ class AsyncTurnStream:
         return self._turn._answer is self._answer
 
     async def _count(self, usage: Usage | None) -> None:
+        """Record what it cost before its end is stored: that is spent, whatever comes."""
+        stored = self._turn._stored
         if usage is not None:
             usage = msgspec.structs.replace(usage, message=self.id)
             # A server that gives one id to several answers must not cost any of them.
             with suppress(ConflictError):
-                await self._turn._session.add_usage(usage)
+                await stored.store.add_usage(stored.owner, stored.id, usage)
 
 
 class AsyncStreamedAnswer(AsyncTurnAnswer):

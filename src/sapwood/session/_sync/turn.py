@@ -36,6 +36,7 @@ class Turn(TurnCore):
         if isinstance(wait_s, bool) or not isinstance(wait_s, (int, float)) or not wait_s >= 0:
             raise UsageError(f"wait_s must be a number of seconds, not {wait_s!r}", path="wait_s")
         super().__init__(session, wait_s)
+        self._stream: TurnStream | None = None
         self._resume = None if resume is None else turn_id_of(resume)
 
     @property
@@ -79,6 +80,8 @@ class Turn(TurnCore):
             self._leave(error)
         finally:
             self._lease.end()
+            if self._stream is not None:
+                self._stream._let_go()
 
     # what is written
 
@@ -165,7 +168,7 @@ class Turn(TurnCore):
 
         id = self._new_answer(id)
         stream = TurnStream(self, id, response, model, interval_s, time.monotonic)
-        self._answer = stream._answer
+        self._stream, self._answer = stream, stream._answer
         return stream
 
     def _new_answer(self, id: str | None) -> str:

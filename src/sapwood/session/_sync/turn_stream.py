@@ -114,10 +114,20 @@ class TurnStream:
             turn._answer = None
         elif event.reason in ("cut", "error"):
             turn._fenced(lambda: turn._end("interrupted", event.reason))
-        elif event.reason == "pause" or not answers_turn(event.message):
-            answer.finish()
         else:
-            answer.complete()
+            if event.reason == "pause" or not answers_turn(event.message):
+                answer.finish()
+            else:
+                answer.complete()
+            if event.usage is not None:
+                usage = msgspec.structs.replace(event.usage, message=self.id)
+                turn._session._context().size.report(usage)
+
+    def _let_go(self) -> None:
+        """Close the response of a stream that was left when its turn was."""
+        with suppress(RuntimeError):  # Whoever is still reading it will close it.
+            self._flow.close()
+            self._events.close()
 
     def _close(self, error: BaseException | None) -> None:
         turn = self._turn
@@ -146,11 +156,13 @@ class TurnStream:
         return self._turn._answer is self._answer
 
     def _count(self, usage: Usage | None) -> None:
+        """Record what it cost before its end is stored: that is spent, whatever comes."""
+        stored = self._turn._stored
         if usage is not None:
             usage = msgspec.structs.replace(usage, message=self.id)
             # A server that gives one id to several answers must not cost any of them.
             with suppress(ConflictError):
-                self._turn._session.add_usage(usage)
+                stored.store.add_usage(stored.owner, stored.id, usage)
 
 
 class StreamedAnswer(TurnAnswer):
