@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -105,7 +105,7 @@ class Site:
 
     async def events(
         self, user: str, path: str, body: object = None
-    ) -> AsyncIterator[dict[str, Any]]:
+    ) -> AsyncGenerator[dict[str, Any], None]:
         """Give the events of an answer; a connection that breaks is a `ConnectionError`."""
         async with self.asked(user, path, body) as (status, reader):
             if status != 200:
