@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -101,13 +101,15 @@ def make_app(url: str, model: Model) -> FastAPI:
         answer = asyncio.create_task(answered(chat, question, model, events))
         answers.add(answer)
         answer.add_done_callback(answers.discard)
-        return StreamingResponse(events_to_sse(until_none(events)), headers=SSE_HEADERS)
+        heard = read_by(sessions.owner, chat, until_none(events))
+        return StreamingResponse(events_to_sse(heard), headers=SSE_HEADERS)
 
     @app.get("/sessions/{id}/messages/{message}/events")
     async def follow(id: str, message: str, sessions: Sessions) -> StreamingResponse:
         chat = await sessions.get(id)
         await chat.get(message)
-        return StreamingResponse(events_to_sse(growing(chat, message)), headers=SSE_HEADERS)
+        heard = read_by(sessions.owner, chat, growing(chat, message))
+        return StreamingResponse(events_to_sse(heard), headers=SSE_HEADERS)
 
     @app.post("/sessions/{id}/stop")
     async def stop(id: str, sessions: Sessions) -> bool:
@@ -142,6 +144,16 @@ async def answered(
 async def until_none(events: Events) -> AsyncIterator[StreamEvent]:
     while (event := await events.get()) is not None:
         yield event
+
+
+async def read_by(
+    user: str, chat: sapwood.AsyncSession, events: AsyncIterator[StreamEvent]
+) -> AsyncIterator[StreamEvent]:
+    """Hand events on; a browser that is there at the end has shown the answer."""
+    async for event in events:
+        yield event
+    with suppress(NotFoundError):  # The question was refused, and so is in no session.
+        await chat.mark_read(user)
 
 
 async def growing(chat: sapwood.AsyncSession, id: str) -> AsyncIterator[StreamEvent]:

@@ -76,11 +76,26 @@ async def test_the_side_bar_tells_the_title_the_last_words_when_and_what_is_unre
         "title": "Where is it?",
         "preview": whole("Where is it?").strip(),
         "when": "now",
-        "unread": 2,
+        "unread": 0,
     }
+
+
+async def test_what_nobody_was_there_to_see_is_unread_until_it_is_loaded(site: Site) -> None:
+    async with site.asked("ada", "/sessions/s1/messages", body("m1")):
+        pass
+    row = {"unread": None}
+    async with asyncio.timeout(30):
+        while row["unread"] != 2:
+            [row] = await site.get("ada", "/sessions") or [row]
     await messages(site, "ada", "s1")
     [row] = await site.get("ada", "/sessions")
     assert row["unread"] == 0
+
+
+async def test_a_question_that_is_refused_is_told_so(site: Site) -> None:
+    [told] = await say(site, "ada", "s1", "")
+    assert (told["type"], told["code"]) == ("error", "usage")
+    assert await site.get("ada", "/sessions") == []
 
 
 async def test_a_message_sent_twice_is_answered_once(site: Site) -> None:
