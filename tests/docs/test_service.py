@@ -142,10 +142,12 @@ async def test_a_stop_cuts_an_answer_off(site: Site) -> None:
 async def test_a_shutdown_cuts_what_is_being_answered(tmp_path: Path) -> None:
     site = Site(tmp_path, words=100, pause_s=0.2)
     site.start()
-    await site.is_up()
-    asked = site.events("ada", "/sessions/s1/messages", body("m1"))
-    await anext(asked)
-    site.end(signal.SIGTERM)
+    try:
+        await site.is_up()
+        asked = site.events("ada", "/sessions/s1/messages", body("m1"))
+        await anext(asked)
+    finally:
+        site.end(signal.SIGTERM)
     await asked.aclose()
     async with sapwood.open_async(f"sqlite:///{tmp_path}/service.db", owner="ada") as sessions:
         chat = await sessions.get("s1")

@@ -25,10 +25,12 @@ LEASE_S = 2.0
 async def test_no_answer_is_lost_mixed_up_or_taken_for_whole(tmp_path: Path) -> None:
     site = Site(tmp_path, WORDS, PAUSE_S)
     site.start()
-    await site.is_up()
     crowd = Crowd(site, USERS, TURNS, TABS, seed=16)
-    await crowd.run(KILLS)
-    site.end(SIGTERM)
+    try:
+        await site.is_up()
+        await crowd.run(KILLS)
+    finally:
+        site.end(SIGTERM)
     await asyncio.sleep(LEASE_S)
     async with sapwood.open_async(f"sqlite:///{tmp_path}/service.db") as sessions:
         found = await check(sessions, crowd, WORDS)
