@@ -10,12 +10,12 @@ import pytest
 
 import sapwood
 from sapwood import errors
-from sapwood.session import Turn, TurnAnswer
+from sapwood.session import Turn, TurnAnswer, TurnStream
 from sapwood.session.settings import Configurable, SettingFields
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ROW = re.compile(r"^\| `([\w.]+)", re.M)
-CLASSES = [sapwood.Session, sapwood.SessionManager, Turn, TurnAnswer]
+CLASSES = [sapwood.Session, sapwood.SessionManager, Turn, TurnAnswer, TurnStream]
 
 
 def section(page: str, heading: str) -> str:

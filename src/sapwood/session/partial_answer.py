@@ -80,6 +80,20 @@ class PartialAnswer:
             return False
         return self._unsaved >= self._limit or self._clock() >= self._due_at
 
+    def _grow(self, size: int) -> bool:
+        """Note that there is so much more; return whether somebody has to look when to save it."""
+        before = self._unsaved
+        self._unsaved = more = before + size
+        if self._due_at is None:
+            self._due_at = self._clock() + self._interval_s
+        return before == 0 or more >= self._limit or self._clock() >= self._due_at
+
+    def _wait_s(self) -> float | None:
+        """Return how long what is new may wait; None when nothing is new."""
+        if self._unsaved == 0 or self._due_at is None:
+            return None
+        return 0 if self._unsaved >= self._limit else max(0, self._due_at - self._clock())
+
     def _saved(self, unsaved: int) -> None:
         """Note that what was unsaved when a write began is stored."""
         self._unsaved -= unsaved

@@ -22,6 +22,7 @@ from .turn_core import TurnCore
 
 if TYPE_CHECKING:
     from .session import Session
+    from .turn_stream import TurnStream
 
 
 class Turn(TurnCore):
@@ -35,6 +36,7 @@ class Turn(TurnCore):
         if isinstance(wait_s, bool) or not isinstance(wait_s, (int, float)) or not wait_s >= 0:
             raise UsageError(f"wait_s must be a number of seconds, not {wait_s!r}", path="wait_s")
         super().__init__(session, wait_s)
+        self._stream: TurnStream | None = None
         self._resume = None if resume is None else turn_id_of(resume)
 
     @property
@@ -78,6 +80,8 @@ class Turn(TurnCore):
             self._leave(error)
         finally:
             self._lease.end()
+            if self._stream is not None:
+                self._stream._let_go()
 
     # what is written
 
@@ -143,6 +147,31 @@ class Turn(TurnCore):
         self, role: str = "assistant", *, id: str | None = None, interval_s: float = INTERVAL_S
     ) -> TurnAnswer:
         """Begin an answer that comes in pieces; see `TurnAnswer`. One at a time."""
+        id = self._new_answer(id)
+        self._answer = TurnAnswer(self, id, role, interval_s, time.monotonic)
+        return self._answer
+
+    def stream(
+        self,
+        response: Any,
+        *,
+        model: str = "",
+        id: str | None = None,
+        interval_s: float = INTERVAL_S,
+    ) -> TurnStream:
+        """Hand on a vendor's stream as typed events, and keep the answer while it comes.
+
+        `response` and `model` are as for `EventStream`. What came is stored every `interval_s`
+        seconds, and at the end; usage is recorded. See `TurnStream`.
+        """
+        from .turn_stream import TurnStream
+
+        id = self._new_answer(id)
+        stream = TurnStream(self, id, response, model, interval_s, time.monotonic)
+        self._stream, self._answer = stream, stream._answer
+        return stream
+
+    def _new_answer(self, id: str | None) -> str:
         self._refuse_unless_open()
         self._open()
         new_id = self._stored.setup.new_id
@@ -150,8 +179,7 @@ class Turn(TurnCore):
             raise UsageError("a session from a builder needs an id for an answer", path="id")
         id = new_id() if id is None and new_id is not None else str(id)
         check.name(id, "id")
-        self._answer = TurnAnswer(self, id, role, interval_s, time.monotonic)
-        return self._answer
+        return id
 
     def complete(
         self,

@@ -207,13 +207,17 @@ class TurnCore:
         """
         stored, record, answer = self._stored, self._open(), self._answer
         last: Message | NewMessage | None = None
+        is_cut = False
+        if answer is not None:
+            answer._halt()
         if answer is not None and answer.parts:
-            last = answer._draft()
+            last, is_cut = answer._draft(), answer._is_cut
         elif self._last is not None:
             last = stored.find_message(self._last)
         if state is None:
-            state = "complete" if last is not None and answers_turn(last) else "interrupted"
-            reason = None if state == "complete" else "left"
+            is_whole = last is not None and answers_turn(last) and not is_cut
+            state = "complete" if is_whole else "interrupted"
+            reason = None if is_whole else "cut" if is_cut else "left"
         record = msgspec.structs.replace(
             record, state=state, last=None if last is None else last.id, reason=reason
         )

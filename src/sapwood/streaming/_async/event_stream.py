@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from ...calls import AsyncCall
 from ...errors import UsageError
-from ...model import NewMessage
+from ...model import NewMessage, Usage
 from ..events import StreamEvent
 from ..reader import StreamReader
 from ..vendor import StreamAnswer
@@ -41,6 +41,11 @@ class AsyncEventStream:
     def message(self) -> NewMessage:
         """The answer as far as it came, without calls that are not complete."""
         return self._answer.reader.message
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the vendor said of the cost so far; None when nothing."""
+        return self._answer.reader.usage
 
     def __aiter__(self) -> AsyncIterator[StreamEvent]:
         return self._events
