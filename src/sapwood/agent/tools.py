@@ -109,7 +109,7 @@ def tool_of(given: Any) -> Tool:
         raise UsageError(
             f"a tool is {a_kind(given)}: give a function, a Tool, or an agent", path="tools"
         )
-    return tool(given)
+    return cast(Tool, tool(given))
 
 
 def _arguments_of(function: Callable[..., Any], name: str) -> tuple[Any, str | None]:

@@ -9,7 +9,13 @@ from typing import Any
 import msgspec
 
 from ...calls import AsyncCall
-from ...errors import MessageTooLargeError, NotFoundError, TurnStoppedError, UsageError
+from ...errors import (
+    ConflictError,
+    MessageTooLargeError,
+    NotFoundError,
+    TurnStoppedError,
+    UsageError,
+)
 from ...model import (
     Message,
     NewMessage,
@@ -237,7 +243,13 @@ class AsyncAgentRun(RunBase):
         if self.settings.price is not None:
             usage = msgspec.structs.replace(usage, cost_micros=self.settings.price(usage))
         self.spent.add(usage)
-        await self.session.add_usage(usage)
+        try:
+            await self.session.add_usage(usage)
+        except ConflictError:
+            # Some servers give many answers the same id: the message's is this one's own.
+            if message is None:
+                raise
+            await self.session.add_usage(msgspec.structs.replace(usage, id=message.id))
 
     # how it ends
 

@@ -11,7 +11,13 @@ from typing import Any
 import msgspec
 
 from ...calls import Call
-from ...errors import MessageTooLargeError, NotFoundError, TurnStoppedError, UsageError
+from ...errors import (
+    ConflictError,
+    MessageTooLargeError,
+    NotFoundError,
+    TurnStoppedError,
+    UsageError,
+)
 from ...model import (
     Message,
     NewMessage,
@@ -239,7 +245,13 @@ class AgentRun(RunBase):
         if self.settings.price is not None:
             usage = msgspec.structs.replace(usage, cost_micros=self.settings.price(usage))
         self.spent.add(usage)
-        self.session.add_usage(usage)
+        try:
+            self.session.add_usage(usage)
+        except ConflictError:
+            # Some servers give many answers the same id: the message's is this one's own.
+            if message is None:
+                raise
+            self.session.add_usage(msgspec.structs.replace(usage, id=message.id))
 
     # how it ends
 
