@@ -9,7 +9,6 @@ from ._sync.agent import Agent, AgentStream
 from ._sync.models import AnthropicMessages, OpenAIChat, OpenAIResponses
 from ._sync.run import AgentRun
 from .answer import AgentAnswer
-from .retries import AnswerError, CutOffError
 from .tools import Tool, tool
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "AgentAnswer",
     "AgentRun",
     "AgentStream",
-    "AnswerError",
     "AnthropicMessages",
     "AsyncAgent",
     "AsyncAgentRun",
@@ -25,7 +23,6 @@ __all__ = [
     "AsyncAnthropicMessages",
     "AsyncOpenAIChat",
     "AsyncOpenAIResponses",
-    "CutOffError",
     "OpenAIChat",
     "OpenAIResponses",
     "Tool",

@@ -6,7 +6,7 @@ from contextlib import suppress
 from math import isfinite
 from typing import Any
 
-from ..streaming import ErrorEvent
+from ..errors import ModelFailedError
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0
@@ -15,18 +15,6 @@ _CODES = (
     "overloaded_error", "rate_limit_error", "rate_limit_exceeded", "api_error", "timeout_error",
     "server_error", "internal_server_error", "service_unavailable",
 )  # fmt: skip
-
-
-class CutOffError(Exception):
-    """The stream ended before the answer did."""
-
-
-class AnswerError(Exception):
-    """The vendor said in the stream that the answer failed."""
-
-    def __init__(self, event: ErrorEvent) -> None:
-        super().__init__(event.message)
-        self.code = event.code
 
 
 def is_retryable(error: BaseException) -> bool:
@@ -38,7 +26,9 @@ def is_retryable(error: BaseException) -> bool:
     if isinstance(status, int) and (status in (408, 409, 429) or status >= 500):
         # Whoever has no money left has none in a minute either.
         return getattr(error, "code", None) != "insufficient_quota"
-    if isinstance(error, (CutOffError, ConnectionError, TimeoutError)):
+    if isinstance(error, ModelFailedError):
+        return error.said is None or error.said in _CODES
+    if isinstance(error, (ConnectionError, TimeoutError)):
         return True
     names = {kind.__name__ for kind in type(error).__mro__}
     return not names.isdisjoint(_CLASSES) or _code(error) in _CODES

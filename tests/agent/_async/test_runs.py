@@ -272,6 +272,16 @@ async def test_a_question_is_answered_once(chat: sapwood.AsyncSession) -> None:
     assert again.message == first.message
 
 
+async def test_an_answer_is_given_anew(chat: sapwood.AsyncSession) -> None:
+    agent = AsyncAgent(Script("Yes.", "No."))
+    await agent.run("Done?", session=chat, id="q")
+    await chat.retry_from()
+    answer = await agent.resume(chat)
+    assert (answer.text, answer.turn) == ("No.", "q")
+    assert (await agent.resume(chat)).text == "No."
+    assert [it.text for it in (await chat.history()).messages_only] == ["Done?", "No."]
+
+
 class Crash(BaseException):
     """Stands for what no program survives."""
 

@@ -270,6 +270,16 @@ def test_a_question_is_answered_once(chat: sapwood.Session) -> None:
     assert again.message == first.message
 
 
+def test_an_answer_is_given_anew(chat: sapwood.Session) -> None:
+    agent = Agent(Script("Yes.", "No."))
+    agent.run("Done?", session=chat, id="q")
+    chat.retry_from()
+    answer = agent.resume(chat)
+    assert (answer.text, answer.turn) == ("No.", "q")
+    assert (agent.resume(chat)).text == "No."
+    assert [it.text for it in (chat.history()).messages_only] == ["Done?", "No."]
+
+
 class Crash(BaseException):
     """Stands for what no program survives."""
 

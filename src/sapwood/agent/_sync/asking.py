@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...calls import Call
 from ...compaction import is_context_overflow
-from ...errors import ContextOverflowError, SapwoodError, TurnStoppedError
+from ...errors import ContextOverflowError, ModelFailedError, SapwoodError, TurnStoppedError
 from ...model import ModelInput, ToolCallPart
 from ...stores.base.queues import CallerQueues
 from ...streaming import (
@@ -22,7 +22,7 @@ from ...streaming import (
     StreamEvent,
     TextEvent,
 )
-from ..retries import AnswerError, CutOffError, is_retryable, wait_s
+from ..retries import is_retryable, wait_s
 from ..together import Together
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Asking:
                 if self._turn.stopped:
                     raise TurnStoppedError("the turn was stopped: it writes nothing more")
                 if isinstance(event, ErrorEvent):
-                    raise AnswerError(event)
+                    raise ModelFailedError(f"{event.message} ({event.code})", said=event.code)
                 if isinstance(event, DoneEvent):
                     done = event
                     continue
@@ -96,7 +96,7 @@ class Asking:
                     self.answer.save()
                 yield event
         if done is None or done.reason == "cut":
-            raise CutOffError("the model's stream ended before its answer did")
+            raise ModelFailedError("the model's stream ended before its answer did")
         self.done = done
 
     def _add(self, event: StreamEvent) -> bool:
@@ -115,8 +115,6 @@ class Asking:
 
     def _mended(self, error: Exception) -> bool:
         """Whether the model may be asked again, after room was made, or a while."""
-        if isinstance(error, SapwoodError) and not isinstance(error, ContextOverflowError):
-            return False
         if is_context_overflow(error):
             if self._has_made_room:
                 raise ContextOverflowError(
@@ -126,7 +124,8 @@ class Asking:
             self._has_made_room = True
             self._run.session._context().model.make_room(error)
             return True
-        if self._attempt >= self._settings.retries or not is_retryable(error):
+        is_ours = isinstance(error, SapwoodError) and not isinstance(error, ModelFailedError)
+        if is_ours or self._attempt >= self._settings.retries or not is_retryable(error):
             return False
         CallerQueues.pause(wait_s(error, self._attempt))
         self._attempt += 1

@@ -76,6 +76,7 @@ class AgentRun(RunBase):
         self._turn: Turn | None = None
         self._calls: list[ToolCallPart] = []
         self._is_again = False
+        self._is_answered = False
         self._misfits = 0
 
     @property
@@ -101,7 +102,7 @@ class AgentRun(RunBase):
     def events(self) -> Iterator[StreamEvent]:
         """Do it, and yield what happens."""
         record = self._look_back()
-        if record is not None and record.state == "complete":
+        if record is not None and self._is_answered:
             self._give_stored(record)
             return
         resumed = record.id if record is not None and self._question is None else None
@@ -126,7 +127,12 @@ class AgentRun(RunBase):
         record = None if id is None else self.session.find_turn(id)
         if record is None and self._question is None:
             raise NotFoundError("there is no turn at the tip to go on with", kind="turn", id="")
-        if record is None or record.state != "interrupted" or last is None or len(end) < 2:
+        if record is None or last is None:
+            return record
+        # To be answered anew it was gone back from, and its answer is not at the tip.
+        is_there = self._question is not None or last.id == record.last
+        self._is_answered = record.state == "complete" and is_there
+        if record.state != "interrupted" or len(end) < 2:
             return record
         is_cut = KEY not in last.metadata or not _calls_of(last)
         if is_cut and last.role == "assistant" and mark_of(last).get("id") == record.id:
