@@ -9,6 +9,7 @@ from ._sync.agent import Agent, AgentStream
 from ._sync.models import AnthropicMessages, OpenAIChat, OpenAIResponses
 from ._sync.run import AgentRun
 from .answer import AgentAnswer
+from .mcp import AsyncMcpTools, McpTools
 from .tools import Tool, tool
 
 __all__ = [
@@ -21,8 +22,10 @@ __all__ = [
     "AsyncAgentRun",
     "AsyncAgentStream",
     "AsyncAnthropicMessages",
+    "AsyncMcpTools",
     "AsyncOpenAIChat",
     "AsyncOpenAIResponses",
+    "McpTools",
     "OpenAIChat",
     "OpenAIResponses",
     "Tool",

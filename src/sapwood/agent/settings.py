@@ -43,6 +43,26 @@ class AgentFields(TypedDict, total=False):
     on_context_update: Callable[..., Any] | None
 
 
+Approval = bool | Mapping[str, bool] | None
+
+
+class RunFields(TypedDict, total=False):
+    """What a run may be given besides its question and session."""
+
+    id: str | None
+    sent: str | None
+    context: dict[str, Any] | None
+    wait_s: float
+
+
+class ResumeFields(TypedDict, total=False):
+    """What a run that goes on may be given."""
+
+    approve: Approval
+    context: dict[str, Any] | None
+    wait_s: float
+
+
 class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     """All that an agent is."""
 

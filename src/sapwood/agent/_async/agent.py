@@ -12,10 +12,10 @@ from ...session._async.session import AsyncSession
 from ...session.content import Content
 from ...streaming import StreamEvent
 from ..answer import AgentAnswer
-from ..settings import AgentFields, delegate_id, settings_for
+from ..settings import AgentFields, ResumeFields, RunFields, delegate_id, settings_for
 from ..tools import Tool
 from .calls import WaitsForApprovalError
-from .run import Approval, AsyncAgentRun
+from .run import AsyncAgentRun
 
 TASK = {
     "type": "object",
@@ -96,10 +96,7 @@ class AsyncAgent:
         question: Content,
         *,
         session: AsyncSession | str | None = None,
-        id: str | None = None,
-        sent: str | None = None,
-        context: dict[str, Any] | None = None,
-        wait_s: float = 90.0,
+        **fields: Unpack[RunFields],
     ) -> AgentAnswer:
         """Answer a question in a session, or in a new one; return how it ended.
 
@@ -107,20 +104,14 @@ class AsyncAgent:
         was answered is given as it was. `sent` is what the model is sent beside it. `context` is
         yours, for tools and hooks. `SessionBusyError` when another turn takes longer than `wait_s`.
         """
-        stream = self.run_stream(
-            question, session=session, id=id, sent=sent, context=context, wait_s=wait_s
-        )
-        return await _answer_of(stream)
+        return await _answer_of(self._stream(session, question, fields))
 
     def run_stream(
         self,
         question: Content,
         *,
         session: AsyncSession | str | None = None,
-        id: str | None = None,
-        sent: str | None = None,
-        context: dict[str, Any] | None = None,
-        wait_s: float = 90.0,
+        **fields: Unpack[RunFields],
     ) -> AsyncAgentStream:
         """Do the same, and give what happens as it happens.
 
@@ -128,37 +119,23 @@ class AsyncAgent:
         a `PartEvent` for each result of a tool. Where an answer was cut off and begins anew, an
         `ErrorEvent` of the code `retry` says so.
         """
-        fields = {"id": id, "sent": sent, "context": context, "wait_s": wait_s}
         return self._stream(session, question, fields)
 
     async def resume(
-        self,
-        session: AsyncSession | str,
-        *,
-        approve: Approval = None,
-        context: dict[str, Any] | None = None,
-        wait_s: float = 90.0,
+        self, session: AsyncSession | str, **fields: Unpack[ResumeFields]
     ) -> AgentAnswer:
         """Go on with the turn at the tip: one that was cut off, or waits for an approval.
 
         `approve` decides all calls that wait, or each by its id. A turn that is complete is given
         as it was answered.
         """
-        stream = self.resume_stream(session, approve=approve, context=context, wait_s=wait_s)
-        return await _answer_of(stream)
+        return await _answer_of(self._stream(session, None, fields))
 
     def resume_stream(
-        self,
-        session: AsyncSession | str,
-        *,
-        approve: Approval = None,
-        context: dict[str, Any] | None = None,
-        wait_s: float = 90.0,
+        self, session: AsyncSession | str, **fields: Unpack[ResumeFields]
     ) -> AsyncAgentStream:
         """Do the same, and give what happens as it happens."""
-        return self._stream(
-            session, None, {"approve": approve, "context": context, "wait_s": wait_s}
-        )
+        return self._stream(session, None, fields)
 
     def as_tool(self) -> Tool:
         """Return it as a tool of another agent's: each call has a session of kind `delegate`."""
@@ -174,7 +151,7 @@ class AsyncAgent:
         )
 
     def _stream(
-        self, session: AsyncSession | str | None, question: Content | None, fields: dict[str, Any]
+        self, session: AsyncSession | str | None, question: Content | None, fields: Any
     ) -> AsyncAgentStream:
         runs: list[AsyncAgentRun] = []
         return AsyncAgentStream(self._events(session, question, fields, runs), runs)
@@ -183,7 +160,7 @@ class AsyncAgent:
         self,
         session: AsyncSession | str | None,
         question: Content | None,
-        fields: dict[str, Any],
+        fields: Any,
         runs: list[AsyncAgentRun],
     ) -> AsyncIterator[StreamEvent]:
         if not isinstance(session, AsyncSession):

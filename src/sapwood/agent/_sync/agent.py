@@ -14,10 +14,10 @@ from ...session._sync.session import Session
 from ...session.content import Content
 from ...streaming import StreamEvent
 from ..answer import AgentAnswer
-from ..settings import AgentFields, delegate_id, settings_for
+from ..settings import AgentFields, ResumeFields, RunFields, delegate_id, settings_for
 from ..tools import Tool
 from .calls import WaitsForApprovalError
-from .run import AgentRun, Approval
+from .run import AgentRun
 
 TASK = {
     "type": "object",
@@ -98,10 +98,7 @@ class Agent:
         question: Content,
         *,
         session: Session | str | None = None,
-        id: str | None = None,
-        sent: str | None = None,
-        context: dict[str, Any] | None = None,
-        wait_s: float = 90.0,
+        **fields: Unpack[RunFields],
     ) -> AgentAnswer:
         """Answer a question in a session, or in a new one; return how it ended.
 
@@ -109,20 +106,14 @@ class Agent:
         was answered is given as it was. `sent` is what the model is sent beside it. `context` is
         yours, for tools and hooks. `SessionBusyError` when another turn takes longer than `wait_s`.
         """
-        stream = self.run_stream(
-            question, session=session, id=id, sent=sent, context=context, wait_s=wait_s
-        )
-        return _answer_of(stream)
+        return _answer_of(self._stream(session, question, fields))
 
     def run_stream(
         self,
         question: Content,
         *,
         session: Session | str | None = None,
-        id: str | None = None,
-        sent: str | None = None,
-        context: dict[str, Any] | None = None,
-        wait_s: float = 90.0,
+        **fields: Unpack[RunFields],
     ) -> AgentStream:
         """Do the same, and give what happens as it happens.
 
@@ -130,37 +121,19 @@ class Agent:
         a `PartEvent` for each result of a tool. Where an answer was cut off and begins anew, an
         `ErrorEvent` of the code `retry` says so.
         """
-        fields = {"id": id, "sent": sent, "context": context, "wait_s": wait_s}
         return self._stream(session, question, fields)
 
-    def resume(
-        self,
-        session: Session | str,
-        *,
-        approve: Approval = None,
-        context: dict[str, Any] | None = None,
-        wait_s: float = 90.0,
-    ) -> AgentAnswer:
+    def resume(self, session: Session | str, **fields: Unpack[ResumeFields]) -> AgentAnswer:
         """Go on with the turn at the tip: one that was cut off, or waits for an approval.
 
         `approve` decides all calls that wait, or each by its id. A turn that is complete is given
         as it was answered.
         """
-        stream = self.resume_stream(session, approve=approve, context=context, wait_s=wait_s)
-        return _answer_of(stream)
+        return _answer_of(self._stream(session, None, fields))
 
-    def resume_stream(
-        self,
-        session: Session | str,
-        *,
-        approve: Approval = None,
-        context: dict[str, Any] | None = None,
-        wait_s: float = 90.0,
-    ) -> AgentStream:
+    def resume_stream(self, session: Session | str, **fields: Unpack[ResumeFields]) -> AgentStream:
         """Do the same, and give what happens as it happens."""
-        return self._stream(
-            session, None, {"approve": approve, "context": context, "wait_s": wait_s}
-        )
+        return self._stream(session, None, fields)
 
     def as_tool(self) -> Tool:
         """Return it as a tool of another agent's: each call has a session of kind `delegate`."""
@@ -176,7 +149,7 @@ class Agent:
         )
 
     def _stream(
-        self, session: Session | str | None, question: Content | None, fields: dict[str, Any]
+        self, session: Session | str | None, question: Content | None, fields: Any
     ) -> AgentStream:
         runs: list[AgentRun] = []
         return AgentStream(self._events(session, question, fields, runs), runs)
@@ -185,7 +158,7 @@ class Agent:
         self,
         session: Session | str | None,
         question: Content | None,
-        fields: dict[str, Any],
+        fields: Any,
         runs: list[AgentRun],
     ) -> Iterator[StreamEvent]:
         if not isinstance(session, Session):

@@ -37,12 +37,11 @@ from ...streaming import DoneEvent, PartEvent, StreamEvent
 from ..answer import AgentAnswer, Ending
 from ..run_base import RunBase
 from ..schemas import read_json
-from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Spent
+from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent
 from .asking import Asking
 from .calls import ToolCalls, kept
 
 TAIL = 50
-Approval = bool | Mapping[str, bool] | None
 
 
 class AgentRun(RunBase):
