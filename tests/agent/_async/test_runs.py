@@ -252,6 +252,18 @@ async def test_a_call_waits_for_an_approval(chat: sapwood.AsyncSession, approve:
     assert model.results[0][1] is not is_yes
 
 
+@pytest.mark.parametrize("approve", [True, {"c1": True}])
+async def test_an_approval_is_for_the_calls_that_wait(
+    chat: sapwood.AsyncSession, approve: Any
+) -> None:
+    """The model asks for the same again, under the same id."""
+    sent = Sent()
+    agent = AsyncAgent(Script([CALL], [CALL], "Done."), tools=[sent.tool(needs_approval=True)])
+    await agent.run("Go!", session=chat)
+    assert (await agent.resume(chat, approve=approve)).waiting == [CALL]
+    assert sent.to == ["bob"]
+
+
 async def test_an_approval_may_depend_on_the_arguments(chat: sapwood.AsyncSession) -> None:
     sent = Sent()
     careful = sent.tool(needs_approval=lambda arguments: arguments["to"] == "bob")

@@ -250,6 +250,16 @@ def test_a_call_waits_for_an_approval(chat: sapwood.Session, approve: Any) -> No
     assert model.results[0][1] is not is_yes
 
 
+@pytest.mark.parametrize("approve", [True, {"c1": True}])
+def test_an_approval_is_for_the_calls_that_wait(chat: sapwood.Session, approve: Any) -> None:
+    """The model asks for the same again, under the same id."""
+    sent = Sent()
+    agent = Agent(Script([CALL], [CALL], "Done."), tools=[sent.tool(needs_approval=True)])
+    agent.run("Go!", session=chat)
+    assert (agent.resume(chat, approve=approve)).waiting == [CALL]
+    assert sent.to == ["bob"]
+
+
 def test_an_approval_may_depend_on_the_arguments(chat: sapwood.Session) -> None:
     sent = Sent()
     careful = sent.tool(needs_approval=lambda arguments: arguments["to"] == "bob")

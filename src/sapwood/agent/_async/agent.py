@@ -7,6 +7,7 @@ from typing import Any, Self, Unpack
 
 from ...errors import UsageError
 from ...model import Edge, EdgeKind, ToolDefinition
+from ...rules.wording import a_kind
 from ...session._async.manager import AsyncSessionManager
 from ...session._async.session import AsyncSession
 from ...session.content import Content
@@ -167,8 +168,9 @@ class AsyncAgent:
             if self._sessions is None:
                 raise UsageError("give the session, or sessions to the agent", path="session")
             sessions = self._sessions
-            is_new = session is None
-            session = await (sessions.create() if is_new else sessions.session(str(session)))
+            if session is not None and not isinstance(session, str):
+                raise UsageError(f"session is {a_kind(session)}: give its id", path="session")
+            session = await (sessions.create() if session is None else sessions.session(session))
         run = AsyncAgentRun(self._settings, session, question, **fields)
         runs.append(run)
         events: Any = run.events()
@@ -188,8 +190,9 @@ class AsyncAgent:
         )
         edge = Edge(kind=EdgeKind.DELEGATE, session=above.id)
         session = await sessions.session(id, kind=DELEGATE, parent=edge)
+        approve = run.approve if run.call_id in run.decided else None
         done = AsyncAgentRun(
-            self._settings, session, task, id=id, context=run.context, approve=run.approve
+            self._settings, session, task, id=id, context=run.context, approve=approve
         )
         async for _ in done.events():
             pass

@@ -69,6 +69,7 @@ class AsyncAgentRun(RunBase):
         self.last: Message | None = None
         self.spent = Spent()
         self.approve = approve
+        self.decided: dict[str, bool | None] = {}
         self._question, self._id, self._sent, self._wait_s = question, id, sent, wait_s
         self._turn: AsyncTurn | None = None
         self._calls: list[ToolCallPart] = []
@@ -85,7 +86,7 @@ class AsyncAgentRun(RunBase):
 
     def decision(self, call_id: str) -> bool | None:
         """Return whether a call was approved of; None while nobody decided."""
-        return self.approve.get(call_id) if isinstance(self.approve, Mapping) else self.approve
+        return self.decided.get(call_id)
 
     async def update_context(self, **changes: Any) -> None:
         """Change the context; `on_context_update` is told of it."""
@@ -150,7 +151,12 @@ class AsyncAgentRun(RunBase):
                 self.last = message
                 self._calls = [it for it in _calls_of(message) if it.call_id not in answered]
             if message.role == "assistant" or is_said_by_user(message):
-                return
+                break
+        # Only what waits by now is decided: the model may ask for more, under the same ids.
+        by_id = self.approve if isinstance(self.approve, Mapping) else None
+        for call in self._calls:
+            said = self.approve if by_id is None else by_id.get(call.call_id)
+            self.decided[call.call_id] = said if isinstance(said, bool) else None
 
     async def _go_on(self) -> AsyncIterator[StreamEvent]:
         """Call tools and ask the model until there is an answer, or a reason to end."""
@@ -166,7 +172,7 @@ class AsyncAgentRun(RunBase):
                 await self.turn.wait_for_approval()
                 self._end("waiting", waiting)
                 return
-            self._calls, self._is_again = [], False
+            self._calls, self._is_again, self.decided = [], False, {}
             if limit := self.spent.limit(self.settings):
                 await self.turn.interrupt(limit)
                 self._end(limit)

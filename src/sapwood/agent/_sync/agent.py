@@ -9,6 +9,7 @@ from typing import Any, Self, Unpack
 
 from ...errors import UsageError
 from ...model import Edge, EdgeKind, ToolDefinition
+from ...rules.wording import a_kind
 from ...session._sync.manager import SessionManager
 from ...session._sync.session import Session
 from ...session.content import Content
@@ -165,8 +166,9 @@ class Agent:
             if self._sessions is None:
                 raise UsageError("give the session, or sessions to the agent", path="session")
             sessions = self._sessions
-            is_new = session is None
-            session = sessions.create() if is_new else sessions.session(str(session))
+            if session is not None and not isinstance(session, str):
+                raise UsageError(f"session is {a_kind(session)}: give its id", path="session")
+            session = sessions.create() if session is None else sessions.session(session)
         run = AgentRun(self._settings, session, question, **fields)
         runs.append(run)
         events: Any = run.events()
@@ -186,9 +188,8 @@ class Agent:
         )
         edge = Edge(kind=EdgeKind.DELEGATE, session=above.id)
         session = sessions.session(id, kind=DELEGATE, parent=edge)
-        done = AgentRun(
-            self._settings, session, task, id=id, context=run.context, approve=run.approve
-        )
+        approve = run.approve if run.call_id in run.decided else None
+        done = AgentRun(self._settings, session, task, id=id, context=run.context, approve=approve)
         for _ in done.events():
             pass
         assert done.answer is not None

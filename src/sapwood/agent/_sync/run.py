@@ -71,6 +71,7 @@ class AgentRun(RunBase):
         self.last: Message | None = None
         self.spent = Spent()
         self.approve = approve
+        self.decided: dict[str, bool | None] = {}
         self._question, self._id, self._sent, self._wait_s = question, id, sent, wait_s
         self._turn: Turn | None = None
         self._calls: list[ToolCallPart] = []
@@ -87,7 +88,7 @@ class AgentRun(RunBase):
 
     def decision(self, call_id: str) -> bool | None:
         """Return whether a call was approved of; None while nobody decided."""
-        return self.approve.get(call_id) if isinstance(self.approve, Mapping) else self.approve
+        return self.decided.get(call_id)
 
     def update_context(self, **changes: Any) -> None:
         """Change the context; `on_context_update` is told of it."""
@@ -152,7 +153,12 @@ class AgentRun(RunBase):
                 self.last = message
                 self._calls = [it for it in _calls_of(message) if it.call_id not in answered]
             if message.role == "assistant" or is_said_by_user(message):
-                return
+                break
+        # Only what waits by now is decided: the model may ask for more, under the same ids.
+        by_id = self.approve if isinstance(self.approve, Mapping) else None
+        for call in self._calls:
+            said = self.approve if by_id is None else by_id.get(call.call_id)
+            self.decided[call.call_id] = said if isinstance(said, bool) else None
 
     def _go_on(self) -> Iterator[StreamEvent]:
         """Call tools and ask the model until there is an answer, or a reason to end."""
@@ -168,7 +174,7 @@ class AgentRun(RunBase):
                 self.turn.wait_for_approval()
                 self._end("waiting", waiting)
                 return
-            self._calls, self._is_again = [], False
+            self._calls, self._is_again, self.decided = [], False, {}
             if limit := self.spent.limit(self.settings):
                 self.turn.interrupt(limit)
                 self._end(limit)
