@@ -63,7 +63,7 @@ def test_ctrl_c_leaves_the_turn_interrupted() -> None:
 
 
 def test_the_offline_stand_in_is_a_model() -> None:
-    with sapwood.open("memory://").with_context("memory") as sessions:
+    with sapwood.open("memory://").with_searchable_history() as sessions:
         sessions.session("old").append("user", "The castle is in Porto.")
         answer = Agent(OfflineModel(), sessions=sessions).run("Find castle.")
         assert answer.steps == 2

@@ -222,14 +222,86 @@ async def test_an_overflow_in_a_stream_is_mended(
     ]
 
 
+class Crash(BaseException):
+    """Stands for what no program survives."""
+
+
 async def test_an_overflow_that_stays_is_told(chat: sapwood.AsyncSession) -> None:
     chat.compact_with(create_compact_function(strategy="digest", tail_token_budget=50))
     for _ in range(8):
         await chat.append("user", "It is a long one. " * 20)
         await chat.append("assistant", "So is this. " * 20)
     error = TooLongError("maximum context length is 10 tokens")
-    with pytest.raises(ContextOverflowError):
+    with pytest.raises(ContextOverflowError, match="even after a compaction"):
         await AsyncAgent(Script(error, error)).run("Done?", session=chat)
+
+
+# answers that fail
+
+
+def broken(*pieces: Any) -> Any:
+    yield from pieces
+    raise ConnectionError("gone")
+
+
+async def test_what_came_before_a_retry_is_forgotten(chat: sapwood.AsyncSession) -> None:
+    sent = Sent()
+
+    def cut() -> Any:
+        yield "New"
+        raise Crash
+
+    model = Script(broken(TextPart(text="Old"), CALL), cut(), "Yes.")
+    agent = AsyncAgent(model, tools=[sent.tool()])
+    with pytest.raises(Crash):
+        await agent.run("Done?", session=chat)
+    assert (await chat.history()).messages_only[-1].text == "New"
+
+
+async def test_calls_of_an_answer_that_broke_are_not_done(chat: sapwood.AsyncSession) -> None:
+    sent = Sent()
+    agent = AsyncAgent(Script(broken(CALL), "Yes."), tools=[sent.tool()])
+    assert (await agent.run("Done?", session=chat)).text == "Yes."
+    assert sent.to == []
+
+
+async def test_retries_end(chat: sapwood.AsyncSession) -> None:
+    model = Script(broken(), broken(), "Yes.")
+    with pytest.raises(ConnectionError):
+        await AsyncAgent(model, retries=1).run("Done?", session=chat)
+    assert len(model.given) == 2
+
+
+async def test_calls_of_an_answer_that_was_too_long_are_not_done(
+    chat: sapwood.AsyncSession,
+) -> None:
+    sent = Sent()
+    call = {"index": 0, "id": "c1", "function": {"name": "send", "arguments": '{"to": "b"}'}}
+    delta = {"delta": {"content": "Hm.", "tool_calls": [call]}, "finish_reason": "length"}
+    chunk = {"id": "a-1", "choices": [{"index": 0, **delta}]}
+    answer = await AsyncAgent(Script([chunk]), tools=[sent.tool()]).run("Go!", session=chat)
+    assert (answer.reason, answer.text, sent.to) == ("length", "Hm.", [])
+
+
+async def test_an_answer_that_never_fits_ends_the_run(chat: sapwood.AsyncSession) -> None:
+    class Pair(msgspec.Struct):
+        left: int
+
+    model = Script("no", '{"left": "x"}', "{}", '{"left": 1}')
+    answer = await AsyncAgent(model, output=Pair).run("Go!", session=chat)
+    assert (answer.reason, answer.output, answer.text) == ("output", None, "{}")
+    assert "left" in model.given[0].prompt
+
+
+async def test_a_result_that_the_store_does_not_take_is_cut(tmp_path: Any) -> None:
+    url = f"sqlite:///{tmp_path}/small.db"
+    async with sapwood.open_async(url, max_message_bytes=2_000) as sessions:
+        model = Script(called("read", {}), "Long.")
+        agent = AsyncAgent(
+            model, tools=[tool(name="read")(lambda: "x" * 9_000)], max_result_chars=100
+        )
+        answer = await agent.run("Go!", session=await sessions.session("chat"))
+        assert answer.text == "Long."
 
 
 # approvals
@@ -292,10 +364,6 @@ async def test_an_answer_is_given_anew(chat: sapwood.AsyncSession) -> None:
     assert (answer.text, answer.turn) == ("No.", "q")
     assert (await agent.resume(chat)).text == "No."
     assert [it.text for it in (await chat.history()).messages_only] == ["Done?", "No."]
-
-
-class Crash(BaseException):
-    """Stands for what no program survives."""
 
 
 @pytest.mark.parametrize("way", ["resume", "id"])

@@ -32,7 +32,7 @@ from ...session._async.turn import AsyncTurn
 from ...session.content import Content
 from ...session.turn_documents import mark_of
 from ...streaming import DoneEvent, PartEvent, StreamEvent
-from ..answer import AgentAnswer, Ending
+from ..answer import AgentAnswer
 from ..run_base import RunBase
 from ..schemas import read_json
 from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent
@@ -202,8 +202,7 @@ class AsyncAgentRun(RunBase):
 
     async def _take(self, asking: AsyncAsking, done: DoneEvent) -> None:
         """Store an answer, and see whether it is the last."""
-        answer, said = asking.answer, done.message
-        calls = [] if done.reason == "length" else asking.calls
+        answer, said, calls = asking.answer, done.message, asking.calls
         if not said.parts:
             await self.turn.interrupt(done.reason)
             await self._count(done.usage, None)
@@ -265,13 +264,16 @@ class AsyncAgentRun(RunBase):
     # how it ends
 
     def _end(
-        self, reason: Any, waiting: list[ToolCallPart] | None = None, output: Any = None
+        self,
+        reason: Any,
+        waiting: list[ToolCallPart] | None = None,
+        output: Any = None,
+        turn: str | None = None,
     ) -> None:
-        ending: Ending = reason
         self.answer = AgentAnswer(
             session=self.session.id,
-            turn=self.turn.id or "",
-            reason=ending,
+            turn=turn or self.turn.id or "",
+            reason=reason,
             message=self.last,
             output=output,
             waiting=waiting or [],
@@ -282,17 +284,11 @@ class AsyncAgentRun(RunBase):
 
     async def _give_stored(self, record: TurnRecord) -> None:
         """Give the answer of a turn that is complete: nothing is asked twice."""
-        message = None if record.last is None else await self.session.get(record.last)
+        self.last = None if record.last is None else await self.session.get(record.last)
         output = None
-        if message is not None and self.settings.output is not None:
-            output = read_json(message.text, self.settings.output)
-        self.answer = AgentAnswer(
-            session=self.session.id,
-            turn=record.id,
-            reason="complete",
-            message=message,
-            output=output,
-        )
+        if self.last is not None and self.settings.output is not None:
+            output = read_json(self.last.text, self.settings.output)
+        self._end("complete", output=output, turn=record.id)
 
     async def _path(self, limit: int) -> list[Message]:
         """Read the end of the path, as it is stored."""
