@@ -125,3 +125,14 @@ def test_what_reads_streams_is_documented() -> None:
 
     documented = ROW.findall(section(reference(), "Streams of models"))
     assert sorted(documented) == sorted(streaming.__all__)
+
+
+def test_what_agents_are_made_of_is_documented() -> None:
+    from sapwood import agent
+    from sapwood.agent.settings import AgentFields
+
+    text = section(reference(), "Agents")
+    for name in agent.__all__:
+        assert f"| `{name.removeprefix('Async')}" in text, name
+    for name in AgentFields.__annotations__:
+        assert f"`{name}=" in text, name

@@ -47,6 +47,10 @@ class PartialAnswer:
         self._parts.append(part)
         return self._is_due(1)
 
+    def restart(self) -> None:
+        """Forget all that was added: the answer begins anew. What is stored stays until then."""
+        self._parts, self._pieces = [], []
+
     @property
     def parts(self) -> list[Part]:
         """All that there is by now."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ...compaction.function import Summarize
 from ...model import ModelInput, ModelMessage, TextPart, ToolCallPart, ToolResultPart
-from .chat_model import AnswerEnd, AnswerPieces
+from .chat_model import AnswerEnd, AnswerPart, AnswerPieces
 
 MARK = "[offline stand-in]"
 SEARCH = "session_search"
@@ -27,6 +27,10 @@ class OfflineModel:
 
     def __init__(self, pause_s: float = 0.0) -> None:
         self._pause_s = pause_s
+
+    def __call__(self, given: ModelInput) -> Iterator[AnswerPart]:
+        """Answer as a model of an agent's."""
+        return (piece for piece in self.answer(given) if not isinstance(piece, AnswerEnd))
 
     def answer(self, given: ModelInput) -> AnswerPieces:
         """Answer word by word; a request to find something calls the tool for it."""

@@ -106,9 +106,10 @@ class AsyncModelCaller:
                         f"the model cannot take {given.tokens} tokens, even after a compaction: "
                         "give a smaller budget, or protect fewer messages from compaction"
                     ) from error
-                await self._make_room(error)
+                await self.make_room(error)
 
-    async def _make_room(self, error: Exception) -> None:
+    async def make_room(self, error: Exception) -> None:
+        """Compact the session, since the model said that its input is too long."""
         said = "the model says that the input is too long, and"
         try:
             outcome = await self._compactor.compact("overflow")

@@ -211,6 +211,13 @@ class AsyncTurn(AsyncTurnCore):
         """
         return await self._finish("waiting", role, content, id, name, metadata)
 
+    async def interrupt(self, reason: str) -> Message | None:
+        """End the turn without an answer, and let it go; `reason` is kept in its record."""
+        check.name(reason, "reason")
+        self._refuse_unless_open(beside_answer=True)
+        self._open()
+        return await self._fenced(lambda: self._end("interrupted", reason))
+
     async def prepare(
         self,
         *,

@@ -108,9 +108,10 @@ class ModelCaller:
                         f"the model cannot take {given.tokens} tokens, even after a compaction: "
                         "give a smaller budget, or protect fewer messages from compaction"
                     ) from error
-                self._make_room(error)
+                self.make_room(error)
 
-    def _make_room(self, error: Exception) -> None:
+    def make_room(self, error: Exception) -> None:
+        """Compact the session, since the model said that its input is too long."""
         said = "the model says that the input is too long, and"
         try:
             outcome = self._compactor.compact("overflow")

@@ -211,6 +211,13 @@ class Turn(TurnCore):
         """
         return self._finish("waiting", role, content, id, name, metadata)
 
+    def interrupt(self, reason: str) -> Message | None:
+        """End the turn without an answer, and let it go; `reason` is kept in its record."""
+        check.name(reason, "reason")
+        self._refuse_unless_open(beside_answer=True)
+        self._open()
+        return self._fenced(lambda: self._end("interrupted", reason))
+
     def prepare(
         self,
         *,
