@@ -16,9 +16,9 @@ def with_article(noun: str) -> str:
     return f"an {noun}" if noun[:1].lower() in tuple("aeiou") else f"a {noun}"
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, such as "1 session" or "2 sessions"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, such as "1 session", "2 sessions" or "2 entries"."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
