@@ -99,7 +99,7 @@ def test_the_help_says_where_several_sessions_may_stand() -> None:
     for name, usage in (
         ("rm", "SESSION..."),
         ("export", "[SESSION]..."),
-        ("show", "SESSION"),
+        ("show", "SESSION [MESSAGE]"),
         ("usage", "[SESSION]"),
     ):
         first, *_ = CliRunner().invoke(app, [name, "--help"]).output.splitlines()

@@ -146,7 +146,7 @@ def test_nothing_in_a_message_reaches_the_terminal_raw(
         chat = sessions.session("evil", title=EVIL)
         chat.append("user", f"reverse {EVIL}", id="m1")
         chat.append("assistant", [{"type": "tool_call", "call_id": "c", "name": EVIL, "input": {}}])
-        chat.append("tool", [sapwood.OtherPart(value={"type": "image", "x": EVIL})])
+        chat.append("user", [sapwood.OtherPart(value={"type": "image", "x": EVIL})])
         chat.append("user", "end")
         chat.add_overlay("m1", "m1", f"reverse {EVIL}")
         chat.add_usage(Usage(id="u", model="reverse \u202e\u2066", input_tokens=1))
