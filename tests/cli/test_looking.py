@@ -8,12 +8,14 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from tier import often
 
 import sapwood
+from sapwood.cli.records import ago, local
 
 from .command import Command
 
@@ -22,10 +24,45 @@ NESTED = often(400, 1_200)
 
 def test_ls_lists_the_last_active_first(sap: Command) -> None:
     lines = sap("ls").splitlines()
-    assert lines[0].split() == ["SESSION", "TITLE", "MESSAGES", "TOKENS", "ACTIVE", "LAST"]
+    assert lines[0].split() == ["SESSION", "TITLE", "FROM", "MESSAGES", "TOKENS", "ACTIVE", "LAST"]
     assert [line.split()[0] for line in lines[1:]] == ["second", "support"]
+    assert re.search(r"The lost parcel +5 +\d+ +just now +assistant: \S", lines[2])
     when = r"20\d\d-\d\d-\d\d \d\d:\d\d"
-    assert re.search(rf"The lost parcel +5 +\d+ +{when} +assistant: \S", lines[2])
+    assert re.search(rf"The lost parcel +5 +\d+ +{when} +a", sap("ls", "--absolute"))
+
+
+def test_ls_tells_what_a_session_came_out_of(sap: Command) -> None:
+    sap("fork", "second", "third")
+    sap("fork", "support", "apart", "--detach")
+    cells = {line.split("  ")[0]: line for line in sap("ls").splitlines()}
+    assert "second #3 ← support #3" in cells["third"]
+    assert "support #3" in cells["second"]
+    assert "←" not in cells["second"]
+    assert "#" not in cells["support"]
+    alone = sap("ls", "--parent", "second").splitlines()[1]
+    assert "second #3" in alone
+    assert "←" not in alone
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (-3_600, ""),
+        (-5, "just now"),
+        (59, "just now"),
+        (60, "1 min ago"),
+        (3_599, "59 min ago"),
+        (7_300, "2 h ago"),
+        (86_400, "1 day ago"),
+        (29 * 86_400, "29 days ago"),
+        (31 * 86_400, "1 month ago"),
+        (800 * 86_400, "2 years ago"),
+    ],
+)
+def test_how_long_ago_is_told_in_the_largest_whole_unit(seconds: int, said: str) -> None:
+    now = datetime(2026, 1, 31, 12, tzinfo=UTC)
+    told = ago(now - timedelta(seconds=seconds), now)
+    assert told == (said if seconds > -60 else local(now - timedelta(seconds=seconds)))
 
 
 def test_ls_tells_what_is_unread_where_a_user_is_named(sap: Command, folder: Path) -> None:

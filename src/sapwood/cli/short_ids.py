@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 
 from ..errors import NotFoundError, UsageError
 from ..model import Overlay
@@ -46,6 +47,13 @@ def session_id(sessions: SessionManager, given: str, *, takes_names: bool = True
         kind="session",
         id=given,
     )
+
+
+def begun_session(sessions: SessionManager, given: str) -> str:
+    """Return the id that a program made and that begins so, or else what was given: a new name."""
+    with suppress(NotFoundError):
+        return session_id(sessions, given, takes_names=False)
+    return given
 
 
 def message_id(sessions: SessionManager, session: Session, given: str) -> str:

@@ -7,7 +7,9 @@ from difflib import get_close_matches
 
 
 def a_kind(value: object) -> str:
-    """Return the name of a value's type with its article, such as "an int"."""
+    """Return the name of a value's type with its article, such as "an int", or "None"."""
+    if value is None or isinstance(value, bytes):
+        return "None" if value is None else "bytes"
     return with_article(type(value).__name__)
 
 
