@@ -388,3 +388,18 @@ def test_json_is_valid_however_odd_the_text(sap: Command, folder: Path) -> None:
     assert not re.search(
         "[\x1b\x9b\u202e\u2028]", sap("ls", "--json") + sap("show", "odd", "--json")
     )
+
+
+def test_the_owners_are_listed_with_what_they_have(sap: Command, folder: Path) -> None:
+    with sapwood.open(f"sqlite:///{folder}/agent.db", owner="ada") as sessions:
+        sessions.session("notes", kind="memory").append("user", "x")
+    lines = [line.split() for line in sap("owners").splitlines()]
+    assert lines == [
+        ["OWNER", "SESSIONS", "MESSAGES", "OTHERS", "ACTIVE"],
+        ["ada", "0", "0", "1", "just", "now"],
+        ["default", "2", "5", "0", "just", "now"],
+    ]
+    found = sap.json("owners")["owners"]
+    assert [it["owner"] for it in found] == ["ada", "default"]
+    assert (found[1]["sessions"], found[1]["messages"], found[1]["other_sessions"]) == (2, 5, 0)
+    assert found[1]["active_at"].endswith("Z")

@@ -57,18 +57,3 @@ def test_a_long_session_is_written_page_by_page(sap: Command, folder: Path) -> N
     assert [line for line in out.splitlines() if line.startswith("number")] == [
         f"number {n}." for n in range(450)
     ]
-
-
-def test_the_owners_are_listed_with_what_they_have(sap: Command, folder: Path) -> None:
-    with sapwood.open(f"sqlite:///{folder}/agent.db", owner="ada") as sessions:
-        sessions.session("notes", kind="memory").append("user", "x")
-    lines = [line.split() for line in sap("owners").splitlines()]
-    assert lines == [
-        ["OWNER", "SESSIONS", "MESSAGES", "ACTIVE"],
-        ["ada", "1", "1", "just", "now"],
-        ["default", "2", "5", "just", "now"],
-    ]
-    found = sap.json("owners")["owners"]
-    assert [it["owner"] for it in found] == ["ada", "default"]
-    assert (found[1]["sessions"], found[1]["messages"]) == (2, 5)
-    assert found[1]["active_at"].endswith("Z")

@@ -108,7 +108,7 @@ def test_a_message_is_shown_in_full(made: tuple[Command, str, list[str]], folder
     sap, id, messages = made
     with sapwood.open(f"sqlite:///{folder}/agent.db") as sessions:
         chat = sessions.get(id)
-        call = sapwood.ToolCallPart(call_id="c", name="look", input={"where": "here " * 200})
+        call = sapwood.ToolCallPart(call_id="c", name="look", input={"place": "here " * 200})
         asked = chat.append("assistant", [call], metadata={"why": "asked"}, name="bob")
         chat.delete(messages[0])
     out = sap("show", id[:14], asked.id[:14])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...model import CHAT, SessionQuery, Statistics
 from ...rules.wording import counted
 from .. import exit_codes
 from ..output import Column, Table, clean, note, progress_bar
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 OWNER_COLUMNS = (
     Column("OWNER", least=8),
     Column("SESSIONS", is_number=True),
-    Column("MESSAGES", is_number=True, goes=2),
+    Column("MESSAGES", is_number=True, goes=3),
+    Column("OTHERS", is_number=True, goes=2),
     Column("ACTIVE", goes=1),
 )
 
@@ -36,13 +38,13 @@ OWNER_COLUMNS = (
 def owners_command(settings: Settings) -> None:
     """List the owners, and what each has.
 
-    Each with the number of sessions and messages of every kind, and when one was last active.
+    Each with the number of sessions of the kind 'chat' and of their messages, that of other
+    sessions, and when one was last active.
 
     \b
     Example:
       sapwood owners --store postgresql://agent@db.example.com/agent
     """
-    from ...model import SessionQuery
     from ..records import ago, iso
 
     with settings.open() as sessions:
@@ -57,6 +59,7 @@ def owners_command(settings: Settings) -> None:
                 "owner": owner,
                 "sessions": counts.sessions,
                 "messages": counts.messages,
+                "other_sessions": _others(counts),
                 "active_at": active and iso(active),
             }
             for owner, counts, active in owners
@@ -65,12 +68,20 @@ def owners_command(settings: Settings) -> None:
         return
     now = datetime.now(UTC)
     rows = [
-        [owner, str(counts.sessions), str(counts.messages), ago(active, now) if active else ""]
+        [
+            owner,
+            *map(str, (counts.sessions, counts.messages, _others(counts))),
+            ago(active, now) if active else "",
+        ]
         for owner, counts, active in owners
     ]
     Table(settings.output, OWNER_COLUMNS).write(rows)
     if not rows:
         note("the store has no owners: nothing was stored yet")
+
+
+def _others(counts: Statistics) -> int:
+    return sum(it.sessions for it in counts.counts if it.kind != CHAT)
 
 
 @click.command("doctor")
