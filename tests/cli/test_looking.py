@@ -69,7 +69,7 @@ def test_ls_tells_what_is_unread_where_a_user_is_named(sap: Command, folder: Pat
     with sapwood.open(f"sqlite:///{folder}/agent.db") as sessions:
         sessions.get("support").mark_read("bob")
     lines = sap("ls", "--unread-for", "bob").splitlines()
-    assert lines[0].split()[2:4] == ["MESSAGES", "UNREAD"]
+    assert lines[0].split()[3:5] == ["MESSAGES", "UNREAD"]
     assert re.search(r"The lost parcel +5 +0 ", lines[2])
     found = sap.json("ls", "--unread-for", "bob")["sessions"]
     assert {it["id"]: it["unread"] > 0 for it in found} == {"support": False, "second": True}

@@ -262,7 +262,7 @@ def test_a_session_that_is_not_there_is_told_with_its_owner(sap: Command, args: 
         (["shwo", "support"], "'show'"),
         (["show", "suport"], "'support'"),
         (["show", "support", "--histry"], "--history"),
-        (["show", "support", "n4"], "'m4'"),
+        (["show", "support", "m44"], "'m4'"),
         (["search", "x", "--session", "secnd"], "'second'"),
         (["rm", "secnd"], "'second'"),
     ],

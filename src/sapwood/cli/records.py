@@ -153,7 +153,9 @@ def ago(moment: datetime, now: datetime) -> str:
     for size, unit in _SPANS:
         if seconds >= size:
             number = seconds // size
-            return f"{number} {unit} ago" if len(unit) < 4 else f"{counted(number, unit)} ago"
+            return (
+                f"{number} {unit} ago" if unit in ("h", "min") else f"{counted(number, unit)} ago"
+            )
     raise AssertionError("a minute is the shortest span")
 
 
