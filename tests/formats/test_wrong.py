@@ -137,7 +137,7 @@ def test_a_broken_value_is_refused_or_comes_back_as_it_was(format: Format) -> No
 def test_what_is_no_message_is_refused(format: Format) -> None:
     with pytest.raises(UsageError, match=r"messages\[0\] is a dict: give messages"):
         format.write([{"role": "user", "content": "hi"}])
-    with pytest.raises(UsageError, match="messages is a int"):
+    with pytest.raises(UsageError, match="messages is an int"):
         format.write(5)
 
 

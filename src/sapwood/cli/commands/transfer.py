@@ -194,10 +194,10 @@ def _opened_file(path: str) -> Iterator[BinaryIO]:
 def copy_command(settings: Settings, source: str, target: str) -> None:
     """Copy sessions from one store to another.
 
-    FROM and TO are URLs, as --store takes them elsewhere. All owners are copied, or with --owner
-    one of them. What is there already and equal is skipped; what differs is told before anything
-    of that session is written. Each session is read on both sides when it is copied, and compared.
-    After a kill the same command goes on.
+    FROM and TO are paths or URLs, as --store takes them elsewhere. All owners are copied, or with
+    --owner one of them. What is there already and equal is skipped; what differs is told before
+    anything of that session is written. Each session is read on both sides when it is copied, and
+    compared. After a kill the same command goes on.
 
     \b
     Example:
