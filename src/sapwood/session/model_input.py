@@ -24,7 +24,7 @@ from ..model import (
 from ..rules import check
 from ..rules.prompt import PromptBlock, render
 from ..rules.tokens import TokenCounter, count_tokens, estimate_parts, estimate_text
-from ..rules.wording import a_kind
+from ..rules.wording import a_kind, counted
 
 if TYPE_CHECKING:
     from ..context import Block, LoadedKey
@@ -90,8 +90,8 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
         tokens = self.tokens + updates
         if tokens > budget:
             raise ContextOverflowError(
-                f"the prompt and the tools alone need {tokens} tokens, and the budget is "
-                f"{budget}: raise the budget, or limit the blocks by max_tokens"
+                f"the prompt and the tools alone need {counted(tokens, 'token')}, and the budget "
+                f"is {budget}: raise the budget, or limit the blocks by max_tokens"
             )
         return budget - tokens
 

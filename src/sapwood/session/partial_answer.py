@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ..errors import UsageError
 from ..model import Part, ReasoningPart, TextPart
+from ..rules.wording import a_kind
 
 INTERVAL_S = 1.0
 """How long a piece waits at least, so that a quick answer is one write, and a long one is one of
@@ -42,7 +43,7 @@ class PartialAnswer:
     def add_part(self, part: Part) -> bool:
         """Add a whole part, as a finished tool call; return whether it is time to save."""
         if not isinstance(part, Part):
-            raise UsageError(f"part is a {type(part).__name__}: give a part", path="part")
+            raise UsageError(f"part is {a_kind(part)}: give a part", path="part")
         self._close()
         self._parts.append(part)
         return self._is_due(1)
@@ -66,7 +67,7 @@ class PartialAnswer:
 
     def _add(self, kind: type[TextPart | ReasoningPart], text: str) -> bool:
         if type(text) is not str:
-            raise UsageError(f"a piece is a {type(text).__name__}: give a string", path="text")
+            raise UsageError(f"a piece is {a_kind(text)}: give a string", path="text")
         if kind is not self._kind:
             self._close()
             self._kind = kind

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..model import NewMessage, Part, Usage
+from ..rules.wording import a_kind
 from .anthropic import MessageReader
 from .events import StreamEvent
 from .openai_chat import ChatReader
@@ -54,7 +55,7 @@ def _reader_for(first: Any, model: str) -> StreamReader:
         if kind in ("ping", "error") or kind.startswith(("message_", "content_block_")):
             return MessageReader(model)
     raise UsageError(
-        f"the stream begins with a {type(first).__name__} of no known kind: give what the SDK of "
+        f"the stream begins with {a_kind(first)} of no known kind: give what the SDK of "
         "OpenAI or Anthropic returns with stream=True, or an iterator of strings or parts",
         path="response",
     )

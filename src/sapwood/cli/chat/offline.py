@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ...compaction.function import Summarize
 from ...model import ModelInput, ModelMessage, TextPart, ToolCallPart, ToolResultPart
+from ...rules.wording import counted
 from .chat_model import AnswerEnd, AnswerPart, AnswerPieces
 
 MARK = "[offline stand-in]"
@@ -67,6 +68,6 @@ def _about(messages: Sequence[ModelMessage], last: ModelMessage) -> str:
     questions = sum(message.role == "user" for message in messages)
     return (
         "There is no model here, so nobody understood this. Your message number "
-        f"{questions} has {len(words)} word{'' if len(words) == 1 else 's'}: “{said}”. "
+        f"{questions} has {counted(len(words), 'word')}: “{said}”. "
         "Write “find” and a word, and I search your conversations."
     )

@@ -12,6 +12,7 @@ from ...errors import CompactionError, ContextOverflowError
 from ...model import ModelInput, Read, ToolDefinition
 from ...rules import check
 from ...rules.tokens import MAX_TOKENS
+from ...rules.wording import counted
 from ..model_input import (
     BYTES_FOR_A_TOKEN,
     LEAST_BYTES,
@@ -105,8 +106,9 @@ class ModelCaller:
                     raise
                 if is_last:
                     raise ContextOverflowError(
-                        f"the model cannot take {given.tokens} tokens, even after a compaction: "
-                        "give a smaller budget, or protect fewer messages from compaction"
+                        f"the model cannot take {counted(given.tokens, 'token')}, even after a "
+                        "compaction: give a smaller budget, or protect fewer messages from "
+                        "compaction"
                     ) from error
                 self.make_room(error)
 

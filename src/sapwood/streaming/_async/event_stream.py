@@ -9,6 +9,7 @@ from typing import Any, Self
 from ...calls import AsyncCall
 from ...errors import UsageError
 from ...model import NewMessage, Usage
+from ...rules.wording import a_kind
 from ..events import StreamEvent
 from ..reader import StreamReader
 from ..vendor import StreamAnswer
@@ -28,7 +29,7 @@ class AsyncEventStream:
         is_whole = isinstance(response, (str, bytes, Mapping)) or hasattr(response, "model_dump")
         if is_whole or not (_is_stream(response) or hasattr(type(response), "__aenter__")):
             raise UsageError(
-                f"response is a {type(response).__name__}, and no stream for {type(self).__name__}:"
+                f"response is {a_kind(response)}, and no stream for {type(self).__name__}:"
                 " ask with stream=True; for an async client take AsyncEventStream, and give it "
                 "what the call has given once it was awaited",
                 path="response",
