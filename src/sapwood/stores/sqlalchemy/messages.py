@@ -108,6 +108,10 @@ def write_after(
     context = _context_after(tx, row, pos, before, running - before)
     figures = {"tip": first + len(batch) - 1, "ends": 1, "running": running, "context": context}
     figures |= written_at(now)
+    if batch[-1].data is not None:
+        figures["data_at"] = figures["tip"]
+    else:
+        figures["data_at"] = data_at(tx, row.tree, pos) if row.has_data else 0
     if not batch[-1].is_mark:
         said = said_at(batch[-1], now)
         figures |= {"messages": row.messages + len(batch)}

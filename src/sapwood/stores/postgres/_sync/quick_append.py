@@ -28,8 +28,6 @@ _APPEND = (
     " FROM {s}.append(%s, %s, %s::bigint, %s::text[], %s, %s, %s, %s,"
     f" {NEW_COLUMN_TYPES}) a"
 )
-# Not prepared: what is given and what is not makes many shapes of it, and each would cost a round
-# trip more when it first comes.
 _APPEND_WITH = (
     f"SELECT a.start, a.now_us, a.versions, {_HELD}"
     " FROM {s}.append_with(%s, %s, %s::bigint, %s::text[], %s, %s,"
@@ -70,8 +68,7 @@ def append_new(tx: Tx, request: Request, *, is_repeated: bool) -> Appended | Non
     text = _APPEND if extras is NO_EXTRAS else _APPEND_WITH
     text, kept = _keeping(request, text)
     args = (*kept, owner, session, _time(tx), asked, *places, *new_columns(batch), *along)
-    is_often = extras is NO_EXTRAS and not request.has_digests
-    [found] = tx.rows(text, args, often=is_often)
+    [found] = tx.rows(text, args, often=not request.has_digests)
     return _appended(request, *found[-4:])
 
 
