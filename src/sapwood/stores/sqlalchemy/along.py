@@ -105,6 +105,8 @@ def _way(it: DocumentWrite) -> str:
 def values_along(request: Request, along: Along, now: int) -> dict[str, Any]:
     """Return the values of what comes along."""
     extras = request.extras
+    if along is NOTHING:
+        return {}
     values: dict[str, Any] = {"data": request.data} if along.has_data else {}
     if along.has_version:
         values["record_version"] = extras.expected_version
@@ -118,6 +120,8 @@ def values_along(request: Request, along: Along, now: int) -> dict[str, Any]:
             expires_at = None if it.expires_in_us is None else now + it.expires_in_us
             values |= {f"d{n}_expires_at": expires_at, f"d{n}_value": it.value}
             values[f"d{n}_inherit"] = int(it.inherit)
+    if along.patched is not None:
+        values["session_id"] = request.session
     for column in along.patched or ():
         value = getattr(extras.patch, column)
         if column == "attributes":
@@ -163,21 +167,21 @@ def _changed_profile(t: Tables, along: Along, session: Any) -> Any:
     return update(t.profile).where(p.session == session).values(values) if values else None
 
 
-def _kept_data(t: Tables, s: Any, asked: Any) -> Any:
+def _kept_data(t: Tables, s: Any) -> dict[str, Any]:
     value = bindparam("data", type_=t.data.c.value.type)
-    columns = [s.tree, s.tip, s.data_before, value]
-    return insert(t.data).from_select(
-        ["tree", "pos", "previous", "value"], asked.add_columns(*columns)
-    )
+    return {"tree": s.tree, "pos": s.tip, "previous": s.data_before, "value": value}
 
 
-def _told(t: Tables, s: Any, after: Any, asked: Any) -> Any:
+def _told(t: Tables, s: Any, after: Any, name: Any) -> dict[str, Any]:
     now = bindparam("written_at", type_=t.change.c.at.type)
-    columns = {
+    return {
         **{"owner": s.owner, "after": after, "session": s.number, "tree": s.tree},
-        **{"kind": number(KIND_RECORD), "pos": s.version, "at": now, "name": s.id},
+        **{"kind": number(KIND_RECORD), "pos": s.version, "at": now, "name": name},
     }
-    return insert(t.change).from_select(list(columns), asked.add_columns(*columns.values()))
+
+
+def _new_row(table: Any, columns: dict[str, Any]) -> Any:
+    return insert(table).from_select(list(columns), select(*columns.values()))
 
 
 def _new_document(t: Tables, n: int, s: Any, created_at: Any) -> list[Any]:
@@ -190,13 +194,16 @@ def _new_document(t: Tables, n: int, s: Any, created_at: Any) -> list[Any]:
     return [s.owner, s.number, *given, created_at]
 
 
+def _lasts(t: Tables) -> Any:
+    d = t.document.c
+    now = bindparam("written_at", type_=d.updated_at.type)
+    return d.expires_at.is_(None) | (d.expires_at > now)
+
+
 def _created_at(t: Tables) -> Any:
     """Return when a document was first put that is replaced: one that has expired is gone."""
     d = t.document.c
-    lasts = d.expires_at.is_(None) | (
-        d.expires_at > bindparam("written_at", type_=d.updated_at.type)
-    )
-    return case((lasts, func.coalesce(d.created_at, d.updated_at)))
+    return case((_lasts(t), func.coalesce(d.created_at, d.updated_at)))
 
 
 def _is_document(t: Tables, s: Any, key: str) -> Any:
@@ -219,7 +226,8 @@ class Steps:
     def __init__(self, t: Tables, along: Along, moved: Any) -> None:
         self._t = t
         self._moved = moved.c
-        self.first = [_kept_data(t, moved.c, select()).cte("kept")] if along.has_data else []
+        kept = _new_row(t.data, _kept_data(t, moved.c))
+        self.first = [kept.cte("kept")] if along.has_data else []
         self.fences = [self._fence(n).is_not(None) for n in range(along.fences)]
         self._held = [*self.fences]
         self.versions: list[Any] = []
@@ -239,7 +247,8 @@ class Steps:
 
     def told(self, added: Any) -> Any:
         """Return the part that tells the feed, after the message that was added."""
-        return _told(self._t, self._moved, added.c.seq, select()).cte("told")
+        told = _told(self._t, self._moved, added.c.seq, self._moved.id)
+        return _new_row(self._t.change, told).cte("told")
 
     def _fence(self, n: int) -> Any:
         d, moved = self._t.document, self._moved
@@ -290,55 +299,76 @@ def _write_replace(made: Replace, compiler: Any, **options: Any) -> str:
     return text.replace("INSERT", "REPLACE", 1)
 
 
+class Place:
+    """A session's row as a block keeps it: each column is a variable."""
+
+    columns = (
+        *("number", "owner", "tree", "home", "tip", "running", "version"),
+        *("data_at", "data_before"),
+    )
+    variables = ", ".join(f"sapwood_{it}" for it in columns)
+
+    def __getattr__(self, column: str) -> Any:
+        return literal_column(f"sapwood_{column}")
+
+
+PLACE = Place()
+
+
 class Block:
     """What a block has besides the message: names of variables, texts, and their statements."""
 
     def __init__(self, t: Tables, along: Along) -> None:
-        s = t.session.c
-        is_session = s.key == bindparam("of_key")
-        asked = select().where(is_session)
+        self._t = t
+        self.text = ""
+        self.statements: list[Any] = []
+        self.versions: list[str] = []
         self.variables: list[str] = []
-        parts: list[tuple[str, Any]] = []
         if along.has_data:
-            parts.append(("{}", _kept_data(t, s, asked)))
+            self._add("{}", insert(t.data).values(_kept_data(t, PLACE)).inline())
         for n in range(along.fences):
-            wanted = _is_document(t, s, f"f{n}_key"), _has_version(t, f"f{n}_version")
-            found = select(t.document.c.version).where(is_session, *wanted)
-            parts.append((f"IF NOT EXISTS ({{}}) THEN {_REFUSE}; END IF", found))
+            wanted = self._is(n, "f"), _has_version(t, f"f{n}_version")
+            found = select(t.document.c.version).where(*wanted)
+            self._add(f"IF NOT EXISTS ({{}}) THEN {_REFUSE}; END IF", found)
         for n, way in enumerate(along.documents):
-            if way.startswith("put"):
-                self.variables.append(f"sapwood_version{n}")
-                after = f"{_GUARDED}; SET sapwood_version{n} = LAST_INSERT_ID()"
-                parts.append((f"{{}}{after}", _replaced(t, n, way, is_session)))
-            else:
-                session = select(s.number).where(is_session).scalar_subquery()
-                owner = select(s.owner).where(is_session).scalar_subquery()
-                d = t.document.c
-                wanted_key = d.key == bindparam(f"d{n}_key", type_=d.key.type)
-                gone = delete(t.document).where(d.owner == owner, d.session == session, wanted_key)
-                if way == "delete_at":
-                    gone = gone.where(_has_version(t, f"d{n}_version"))
-                parts.append(("{}" + (_GUARDED if way == "delete_at" else ""), gone))
+            (self._put if way.startswith("put") else self._delete)(n, way)
         if along.patched is not None:
-            session = select(s.number).where(is_session).scalar_subquery()
-            profile = _changed_profile(t, along, session)
-            parts += [] if profile is None else [("{}", profile)]
-            parts.append(("{}", _told(t, s, literal_column("sapwood_seq"), asked)))
-        self.text = "".join(f" {text};" for text, _ in parts)
-        self.statements = [statement for _, statement in parts]
+            profile = _changed_profile(t, along, PLACE.number)
+            if profile is not None:
+                self._add("{}", profile)
+            name = bindparam("session_id", type_=t.change.c.name.type)
+            told = _told(t, PLACE, literal_column("sapwood_seq"), name)
+            self._add("{}", insert(t.change).values(told).inline())
 
+    def _add(self, text: str, *statements: Any) -> None:
+        self.text += f" {text};"
+        self.statements += statements
 
-def _replaced(t: Tables, n: int, way: str, is_session: Any) -> Any:
-    """Write a document in the place of one that there may be."""
-    s, d = t.session, t.document
-    there = and_(d.c.owner == s.c.owner, d.c.session == s.c.number)
-    there = and_(there, d.c.key == bindparam(f"d{n}_key", type_=d.c.key.type))
-    lasting = case((d.c.version.is_not(None), _created_at(t)))
-    columns = _new_document(t, n, s.c, lasting)
-    asked = select(*columns).select_from(s.outerjoin(d, there)).where(is_session)
-    if way == "put_at":
-        asked = asked.where(_has_version(t, f"d{n}_version"))
-    elif way == "put_absent":
-        now = bindparam("written_at", type_=d.c.updated_at.type)
-        asked = asked.where(d.c.version.is_(None) | (d.c.expires_at <= now))
-    return Replace(d).from_select(list(_PUT), asked)
+    def _is(self, n: int, letter: str) -> Any:
+        return _is_document(self._t, PLACE, f"{letter}{n}_key")
+
+    def _put(self, n: int, way: str) -> None:
+        """Write a document in the place of one that there may be."""
+        d, made, put = self._t.document, f"sapwood_made{n}", f"sapwood_put{n}"
+        self.variables += [made, put]
+        self.versions.append(put)
+        there = select(d.c.version).where(self._is(n, "d"))
+        if way == "put_at":
+            asked = there.where(_has_version(self._t, f"d{n}_version"))
+            self._add(f"IF NOT EXISTS ({{}}) THEN {_REFUSE}; END IF", asked)
+        elif way == "put_absent":
+            asked = there.where(_lasts(self._t))
+            self._add(f"IF EXISTS ({{}}) THEN {_REFUSE}; END IF", asked)
+        found = select(_created_at(self._t)).where(self._is(n, "d"))
+        self._add(f"{{}} INTO {made}", found)
+        self._add(f"{{}}; SET {put} = LAST_INSERT_ID()", self._new(n, made))
+
+    def _new(self, n: int, made: str) -> Any:
+        columns = _new_document(self._t, n, PLACE, literal_column(made))
+        return Replace(self._t.document).values(dict(zip(_PUT, columns, strict=True))).inline()
+
+    def _delete(self, n: int, way: str) -> None:
+        gone = delete(self._t.document).where(self._is(n, "d"))
+        if way == "delete_at":
+            gone = gone.where(_has_version(self._t, f"d{n}_version"))
+        self._add("{}" + (_GUARDED if way == "delete_at" else ""), gone)

@@ -7,7 +7,7 @@ with what else comes along. Those of many sessions go out together in four state
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, case, func, insert, select, update
@@ -19,6 +19,7 @@ from ..relational.position import MAX_DEPTH, public
 from ..relational.rows import said_at, written
 from .along import (
     NOTHING,
+    PLACE,
     Along,
     Block,
     Steps,
@@ -39,9 +40,9 @@ Moved = tuple[Any, ...]
 """A new message's position, where the data stands that holds there; where these are known, the
 context after it and the session's stamp; and the versions of documents that were put."""
 
-_COMPOUND = """BEGIN NOT ATOMIC DECLARE sapwood_pos, sapwood_held, sapwood_seq{names} BIGINT; {{}};
-IF ROW_COUNT() THEN {{}} INTO sapwood_pos, sapwood_held; {{}};{seq}{along} END IF;
-COMMIT; SELECT sapwood_pos, sapwood_held{names}; END"""
+_COMPOUND = """BEGIN NOT ATOMIC DECLARE {place}, sapwood_seq{names} BIGINT; {{}};
+IF ROW_COUNT() THEN {{}} INTO {place}; {{}};{seq}{along} END IF;
+COMMIT; SELECT sapwood_tip, sapwood_data_at{versions}; END"""
 """What it gives comes after the commit: no answer is told before."""
 
 
@@ -143,7 +144,9 @@ def _append(t: Tables, shape: Shape) -> Any:
     """Move a session on and add a message in one statement, with what comes along."""
     moved = _advance(t, shape).cte("moved")
     steps = Steps(t, shape.along, moved)
-    added = _insert_from(t, moved.c, shape.keys, select(), steps.unless_refused)
+    new = _new_message(t, moved.c, shape.keys)
+    new["id"] = steps.unless_refused(new["id"])
+    added = insert(t.message).from_select(list(new), select(*new.values()))
     if shape.along.patched is None:
         ends = [added.cte("added")]
     else:
@@ -156,12 +159,18 @@ def _append(t: Tables, shape: Shape) -> Any:
 
 
 def _compound(t: Tables, shape: Shape) -> Compound:
-    block = Block(t, shape.along)
-    names = "".join(f", {it}" for it in block.variables)
+    block, s = Block(t, shape.along), t.session.c
+    names, versions = (
+        "".join(f", {it}" for it in some) for some in (block.variables, block.versions)
+    )
     seq = "SET sapwood_seq = LAST_INSERT_ID();" if shape.along.patched is not None else ""
-    text = _COMPOUND.format(names=names, seq=seq, along=block.text)
-    statements = [_advance(t, shape), _tip_and_held(t), _insert_selected(t, shape)]
-    return Compound(text, [*statements, *block.statements])
+    text = _COMPOUND.format(
+        place=PLACE.variables, names=names, seq=seq, along=block.text, versions=versions
+    )
+    place = [s[it] for it in PLACE.columns]
+    found = select(*place).where(s.key == bindparam("of_key"))
+    added = insert(t.message).values(_new_message(t, PLACE, shape.keys)).inline()
+    return Compound(text, [_advance(t, shape), found, added, *block.statements])
 
 
 def _advance(t: Tables, shape: Shape) -> Any:
@@ -201,11 +210,6 @@ def _advance(t: Tables, shape: Shape) -> Any:
     return made.returning(*s[(*keys, "created_at", "data_at", "data_before")])
 
 
-def _tip_and_held(t: Tables) -> Any:
-    s = t.session.c
-    return select(s.tip, s.data_at).where(s.key == bindparam("of_key"))
-
-
 def _held(t: Tables) -> Any:
     s = t.session.c
     return select(s.data_at).where(s.key == bindparam("of_key"))
@@ -214,22 +218,16 @@ def _held(t: Tables) -> Any:
 def _insert_selected(t: Tables, shape: Shape) -> Any:
     """Add a message whose place is read from its session's row, which is ours by now."""
     s = t.session.c
-    return _insert_from(t, s, shape.keys, select().where(s.key == bindparam("of_key")))
+    new = _new_message(t, s, shape.keys)
+    asked = select(*new.values()).where(s.key == bindparam("of_key"))
+    return insert(t.message).from_select(list(new), asked)
 
 
-def _insert_from(
-    t: Tables,
-    s: Any,
-    keys: tuple[str, ...],
-    asked: Any,
-    checked: Callable[[Any], Any] = lambda id: id,
-) -> Any:
+def _new_message(t: Tables, s: Any, keys: tuple[str, ...]) -> dict[str, Any]:
     m = t.message.c
     given = {key: bindparam(f"new_{n}", type_=m[key].type) for n, key in enumerate(keys)}
-    given["id"] = checked(given["id"])
     read = {"tree": s.tree, "pos": s.tip, "owner": s.owner, "home": s.home}
-    columns = {**read, "path_tokens": s.running, "version": number(1), **given}
-    return insert(t.message).from_select(list(columns), asked.add_columns(*columns.values()))
+    return {**read, "path_tokens": s.running, "version": number(1), **given}
 
 
 # together
