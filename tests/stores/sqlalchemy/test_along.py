@@ -29,7 +29,7 @@ from sapwood.stores.sqlalchemy.lookup import key_of
 from sapwood.stores.sqlalchemy.tables import Tables
 from sapwood.testing.makers import ADA, say
 
-from .support import engine_of, new_id, url_of
+from .support import engine_of, new_id
 from .test_costs import counted, trips
 
 NOW = 1_700_000_000_000_000
@@ -194,12 +194,10 @@ def test_nothing_is_written_when_one_does_not_hold(server: Database, along: dict
     with SqlAlchemyStore.from_url(server.url(), new_id=new_id, clock=clock) as store:
         prepare(store, "s", clock)
         before = stored(store, "s")
-        documents = [DocumentPut(key="a", value=b"1"), *along.pop("documents", [])]
-        patch = SessionPatch(state="busy")
+        documents = [DocumentPut(key="a", value=b"1"), *along.get("documents", [])]
+        more = along | {"documents": documents, "patch": SessionPatch(state="busy")}
         with pytest.raises((LeaseLostError, StaleVersionError)):
-            store.append(
-                ADA, "s", [say("n1")], data={"n": 9}, documents=documents, patch=patch, **along
-            )
+            store.append(ADA, "s", [say("n1")], data={"n": 9}, **more)
         assert stored(store, "s") == before
         assert store.admin.check() == []
 
@@ -225,17 +223,21 @@ def test_it_is_one_round_trip_whatever_comes_along(server: Database) -> None:
 # what another one writes while this one waits for the session
 
 
+def tables_of(store: SqlAlchemyStore) -> Tables:
+    return store._runner.here()._worker._tables
+
+
 @contextmanager
-def meanwhile(server: Database, session: str) -> Iterator[tuple[Connection, Tables, Any]]:
-    """Hold a session's row as another writer does, until the block ends; give its row."""
-    engine = create_engine(url_of(server))
-    kind = engine.dialect.name
-    tables = Tables(kind, prefix="sapwood_")
-    s = tables.session.c
-    with engine.begin() as conn:
-        asked = select(s.number, s.owner, s.tree, s.tip).where(s.key == key_of(ADA, session))
-        yield conn, tables, conn.execute(asked.with_for_update()).one()
-    engine.dispose()
+def meanwhile(store: SqlAlchemyStore, session: str) -> Iterator[tuple[Connection, Any]]:
+    """Hold a session's row as another writer does, until the block ends; give it."""
+    engine = create_engine(engine_of(store).url)
+    s = tables_of(store).session.c
+    asked = select(s.number, s.owner, s.tree, s.tip).where(s.key == key_of(ADA, session))
+    try:
+        with engine.begin() as conn:
+            yield conn, conn.execute(asked.with_for_update()).one()
+    finally:
+        engine.dispose()
 
 
 def started(call: Callable[[], Any]) -> tuple[threading.Thread, list[Any]]:
@@ -261,8 +263,8 @@ def test_a_fence_that_is_lost_while_it_waits_for_the_session_is_lost(server: Dat
         store.append(ADA, "s", [say("m1")])
         lease = store.put_document(ADA, "lease", b"", session="s", expires_in_s=600)
         fence = Fence(key="lease", version=lease.version)
-        with meanwhile(server, "s") as (conn, t, row):
-            d = t.document
+        with meanwhile(store, "s") as (conn, row):
+            d = tables_of(store).document
             thread, outcome = started(lambda: store.append(ADA, "s", [say("m2")], fence=fence))
             of = {"owner": row.owner, "session": row.number, "key": "lease"}
             conn.execute(delete(d).where(d.c.version == lease.version))
@@ -280,7 +282,8 @@ def test_data_that_is_written_while_it_waits_for_the_session_is_followed(
         store.create_session(ADA, NewSession(id="s"))
         store.append(ADA, "s", [say("m1")], data={"n": 0})
         store.append(ADA, "s", [say("m2")])
-        with meanwhile(server, "s") as (conn, t, row):
+        with meanwhile(store, "s") as (conn, row):
+            t = tables_of(store)
             thread, outcome = started(
                 lambda: store.append(ADA, "s", [say("m4")], **({"data": given} if given else {}))
             )
@@ -323,10 +326,8 @@ def test_repair_finds_where_the_data_at_a_tip_stands(store: SqlAlchemyStore) -> 
     store.create_session(ADA, NewSession(id="s"))
     store.append(ADA, "s", [say("m1")], data={"n": 0})
     store.append(ADA, "s", [say("m2")])
-    engine = engine_of(store)
-    t = Tables(engine.dialect.name, prefix="sapwood_")
-    with engine.begin() as conn:
-        conn.execute(update(t.session).values(data_at=77))
+    with engine_of(store).begin() as conn:
+        conn.execute(update(tables_of(store).session).values(data_at=77))
     assert [it.kind for it in store.admin.check()] == ["session"]
     store.admin.repair()
     assert store.admin.check() == []

@@ -50,7 +50,7 @@ class SqlUnit(RelationalUnit):
             sums=SqlSumStatements(tx),
             messages=SqlMessageStatements(tx),
             recent=SqlRecentStatements(tx),
-            data_statements=SqlDataStatements(tx),
+            data=SqlDataStatements(tx),
             overlays=SqlOverlayStatements(tx),
             sessions=SqlSessionStatements(tx),
             listing=SqlListingStatements(tx),
