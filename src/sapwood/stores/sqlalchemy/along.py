@@ -220,7 +220,7 @@ def _has_version(t: Tables, name: str) -> Any:
 # one statement, on PostgreSQL
 
 
-class Steps:
+class StatementParts:
     """The parts of a statement that come after its session was moved on."""
 
     def __init__(self, t: Tables, along: Along, moved: Any) -> None:
@@ -299,7 +299,7 @@ def _write_replace(made: Replace, compiler: Any, **options: Any) -> str:
     return text.replace("INSERT", "REPLACE", 1)
 
 
-class Place:
+class RowVariables:
     """A session's row as a block keeps it: each column is a variable."""
 
     columns = (
@@ -312,10 +312,10 @@ class Place:
         return literal_column(f"sapwood_{column}")
 
 
-PLACE = Place()
+IN_VARIABLES = RowVariables()
 
 
-class Block:
+class BlockParts:
     """What a block has besides the message: names of variables, texts, and their statements."""
 
     def __init__(self, t: Tables, along: Along) -> None:
@@ -325,7 +325,7 @@ class Block:
         self.versions: list[str] = []
         self.variables: list[str] = []
         if along.has_data:
-            self._add("{}", insert(t.data).values(_kept_data(t, PLACE)).inline())
+            self._add("{}", insert(t.data).values(_kept_data(t, IN_VARIABLES)).inline())
         for n in range(along.fences):
             wanted = self._is(n, "f"), _has_version(t, f"f{n}_version")
             found = select(t.document.c.version).where(*wanted)
@@ -333,11 +333,11 @@ class Block:
         for n, way in enumerate(along.documents):
             (self._put if way.startswith("put") else self._delete)(n, way)
         if along.patched is not None:
-            profile = _changed_profile(t, along, PLACE.number)
+            profile = _changed_profile(t, along, IN_VARIABLES.number)
             if profile is not None:
                 self._add("{}", profile)
             name = bindparam("session_id", type_=t.change.c.name.type)
-            told = _told(t, PLACE, literal_column("sapwood_seq"), name)
+            told = _told(t, IN_VARIABLES, literal_column("sapwood_seq"), name)
             self._add("{}", insert(t.change).values(told).inline())
 
     def _add(self, text: str, *statements: Any) -> None:
@@ -345,7 +345,7 @@ class Block:
         self.statements += statements
 
     def _is(self, n: int, letter: str) -> Any:
-        return _is_document(self._t, PLACE, f"{letter}{n}_key")
+        return _is_document(self._t, IN_VARIABLES, f"{letter}{n}_key")
 
     def _put(self, n: int, way: str) -> None:
         """Write a document in the place of one that there may be."""
@@ -364,7 +364,7 @@ class Block:
         self._add(f"{{}}; SET {put} = LAST_INSERT_ID()", self._new(n, made))
 
     def _new(self, n: int, made: str) -> Any:
-        columns = _new_document(self._t, n, PLACE, literal_column(made))
+        columns = _new_document(self._t, n, IN_VARIABLES, literal_column(made))
         return Replace(self._t.document).values(dict(zip(_PUT, columns, strict=True))).inline()
 
     def _delete(self, n: int, way: str) -> None:

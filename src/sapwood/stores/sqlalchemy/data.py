@@ -43,6 +43,11 @@ def data_at(tx: Tx, tree: int, pos: int) -> int:
     return int(nearest or tx.value(_INHERITED, number=segment) or 0)
 
 
+def data_after(tx: Tx, session: SessionRow, pos: int) -> int:
+    """Return where the data stands that holds at a position of a session; 0 for none."""
+    return data_at(tx, session.tree, pos) if session.has_data else 0
+
+
 class SqlDataStatements(DataStatements[Tx]):
     """Statements about data at positions."""
 

@@ -18,11 +18,11 @@ from ..base.append_request import Request
 from ..relational.position import MAX_DEPTH, public
 from ..relational.rows import said_at, written
 from .along import (
+    IN_VARIABLES,
     NOTHING,
-    PLACE,
     Along,
-    Block,
-    Steps,
+    BlockParts,
+    StatementParts,
     along_of,
     changes,
     conditions,
@@ -142,7 +142,7 @@ def _add_to_server(
 def _append(t: Tables, shape: Shape) -> Any:
     """Move a session on and add a message in one statement, with what comes along."""
     moved = _advance(t, shape).cte("moved")
-    steps = Steps(t, shape.along, moved)
+    steps = StatementParts(t, shape.along, moved)
     new = _new_message(t, moved.c, shape.keys)
     new["id"] = steps.unless_refused(new["id"])
     added = insert(t.message).from_select(list(new), select(*new.values()))
@@ -158,17 +158,17 @@ def _append(t: Tables, shape: Shape) -> Any:
 
 
 def _compound(t: Tables, shape: Shape) -> Compound:
-    block, s = Block(t, shape.along), t.session.c
+    block, s = BlockParts(t, shape.along), t.session.c
     names, versions = (
         "".join(f", {it}" for it in some) for some in (block.variables, block.versions)
     )
     seq = "SET sapwood_seq = LAST_INSERT_ID();" if shape.along.patched is not None else ""
     text = _COMPOUND.format(
-        place=PLACE.variables, names=names, seq=seq, along=block.text, versions=versions
+        place=IN_VARIABLES.variables, names=names, seq=seq, along=block.text, versions=versions
     )
-    place = [s[it] for it in PLACE.columns]
+    place = [s[it] for it in IN_VARIABLES.columns]
     found = select(*place).where(s.key == bindparam("of_key"))
-    added = insert(t.message).values(_new_message(t, PLACE, shape.keys)).inline()
+    added = insert(t.message).values(_new_message(t, IN_VARIABLES, shape.keys)).inline()
     return Compound(text, [_advance(t, shape), found, added, *block.statements])
 
 
