@@ -156,7 +156,6 @@ def test_changes_of_blocks_do_not_drive_the_last_step_out(
     given = chat.prepare(budget=800)
     assert given.tokens <= 800
     assert "likes tea" in given.messages[-1].text
-    assert "found 2" in str(given.messages[-2].parts)
     with pytest.raises(ContextOverflowError):
         chat.prepare(budget=100)
     # Whatever room there is, it is counted.
