@@ -216,8 +216,10 @@ def _notes(
 
 def _asked_last(entries: Sequence[Entry]) -> str | None:
     """Return the id of what the user said, if nothing follows it."""
-    last = entries[-1] if entries else None
-    return last.id if isinstance(last, Message) and is_said_by_user(last) else None
+    match entries:
+        case [*_, Message(parts=[_, *_]) as last] if is_said_by_user(last):
+            return last.id
+    return None
 
 
 def _shown_messages(

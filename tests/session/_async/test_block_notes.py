@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from sapwood import AsyncSession, AsyncSessionManager, ToolCallPart, ToolResultPart
@@ -97,6 +98,20 @@ async def test_a_prompt_that_is_rendered_anew_takes_the_notes_away(blocks: Async
     given = await blocks.prepare()
     assert "likes tea" in given.prompt
     assert "likes tea" not in str(given.messages)
+
+
+async def test_nothing_is_told_along_with_nothing_or_after_a_clear(blocks: AsyncSession) -> None:
+    await blocks.replace_context_block("memory", "likes tea")
+    before = await blocks.prepare()
+    await blocks.append("user", [])
+    assert await blocks.prepare() == msgspec.structs.replace(
+        before, leaf=(await blocks.record()).tip
+    )
+    await blocks.append("user", "two", id="q")
+    assert "likes tea" in (await blocks.prepare()).messages[-1].text
+    await blocks.clear()
+    await blocks.append("user", "two", id="q")
+    assert [it.text for it in (await blocks.prepare()).messages] == ["two"]
 
 
 async def test_forks_and_closed_sessions_send_the_same(blocks: AsyncSession) -> None:

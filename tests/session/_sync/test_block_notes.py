@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from sapwood import Session, SessionManager, ToolCallPart, ToolResultPart
@@ -99,6 +100,18 @@ def test_a_prompt_that_is_rendered_anew_takes_the_notes_away(blocks: Session) ->
     given = blocks.prepare()
     assert "likes tea" in given.prompt
     assert "likes tea" not in str(given.messages)
+
+
+def test_nothing_is_told_along_with_nothing_or_after_a_clear(blocks: Session) -> None:
+    blocks.replace_context_block("memory", "likes tea")
+    before = blocks.prepare()
+    blocks.append("user", [])
+    assert blocks.prepare() == msgspec.structs.replace(before, leaf=(blocks.record()).tip)
+    blocks.append("user", "two", id="q")
+    assert "likes tea" in (blocks.prepare()).messages[-1].text
+    blocks.clear()
+    blocks.append("user", "two", id="q")
+    assert [it.text for it in (blocks.prepare()).messages] == ["two"]
 
 
 def test_forks_and_closed_sessions_send_the_same(blocks: Session) -> None:

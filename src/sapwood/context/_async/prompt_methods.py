@@ -143,7 +143,7 @@ class AsyncPromptMethods(AsyncContextBase):
         # Before the blocks are read: providers may keep their text with the session.
         await self._before_write()
         new = await self._rendered(bound, before)
-        if before is not None and new == msgspec.structs.replace(before, log=[], notes=[]):
+        if before is not None and new == msgspec.structs.replace(before, log=[]):
             return new.text
         before_us = 0 if document is None else document.updated_us
         is_anothers = before is not None and before.fingerprint not in self._own
