@@ -39,8 +39,8 @@ class ModelInput(msgspec.Struct, frozen=True, kw_only=True):
     `tokens` counts the prompt, the messages and the tools. `left_out` and `shortened` are the ids
     of messages that are not shown, or not whole, because of the budget; nothing stored was changed.
     `more` says that what comes before all of these was not even read, and is left out, too.
-    `updates` tells what changed in the blocks since the prompt was frozen; it is also the last of
-    the messages. It is empty when a message that is shown has kept it.
+    `updates` is what changed in the blocks and none of the messages tells: it goes along with the
+    user's next one. `cache_key` is the same for a session and its forks, whose inputs begin alike.
     """
 
     prompt: str
@@ -53,6 +53,7 @@ class ModelInput(msgspec.Struct, frozen=True, kw_only=True):
     updates: str = ""
     leaf: str | Root
     more: bool = False
+    cache_key: str | None = None
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the prompt to be opened, one line for each message."""

@@ -14,7 +14,7 @@ from ...rules import check
 from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
 from ..partial_answer import INTERVAL_S
 from ..references import MessageRef, PlaceRef, id_of
-from ..turn_documents import again, mark_of, turn_id_of
+from ..turn_documents import turn_id_of
 from .turn_answer import AsyncTurnAnswer
 from .turn_core import AsyncTurnCore
 
@@ -225,23 +225,8 @@ class AsyncTurn(AsyncTurnCore):
         budget: int | None = None,
         tools: Sequence[ToolDefinition] = (),
     ) -> ModelInput:
-        """Return what the model is called with, as `Session.prepare` does.
-
-        What the blocks have to say is kept with the user's message, and so told once.
-        """
-        session = self._session
-        given = await session.prepare(leaf=leaf, budget=budget, tools=tools)
-        if not given.updates or self._asked is None or self.state != "open":
-            return given
-        asked = await self._stored.get_message(self._asked)
-        if asked.home != self._stored.id:
-            return given
-        before = asked.extra.get("sent")
-        sent = f"{before}\n\n{given.updates}" if before else given.updates
-        state = mark_of(asked).get("state", "open")
-        new = again(asked, self._open().id, state, self._stored.id, sent)
-        await self._fenced(lambda: session._replace(new, self._lease.fence))
-        return await session.prepare(leaf=leaf, budget=budget, tools=tools)
+        """Return what the model is called with, as `Session.prepare` does."""
+        return await self._session.prepare(leaf=leaf, budget=budget, tools=tools)
 
     async def _finish(
         self,

@@ -22,7 +22,7 @@ from ...errors import (
     UsageError,
 )
 from ...model import Appended, DocumentChange, Message, NewMessage, TurnRecord, TurnState
-from ...rules.turns import answers_turn, is_said_by_user
+from ...rules.turns import answers_turn
 from ..references import PlaceRef, id_of
 from ..turn_documents import (
     TURN_LEASE,
@@ -55,7 +55,6 @@ class TurnCore:
         self._lease = TurnLease(self._stored)
         self._record: TurnRecord | None = None
         self._last: str | None = None
-        self._asked: str | None = None
         self._answer: TurnAnswer | None = None
         self._is_entered = False
         self._is_left = False
@@ -183,7 +182,7 @@ class TurnCore:
             self._break_off(error)
             self._record = None
             raise
-        self._record, self._asked = chosen, id
+        self._record = chosen
         self._lease.hold(versions[TURN_LEASE])
 
     def _fenced(self, write: Callable[[], Answer[Result]]) -> Result:
@@ -272,9 +271,6 @@ class TurnCore:
 
     def _note(self, messages: Sequence[Message]) -> None:
         self._last = messages[-1].id
-        for message in messages:
-            if is_said_by_user(message):
-                self._asked = message.id
 
     def _open(self) -> TurnRecord:
         if self._record is None:
