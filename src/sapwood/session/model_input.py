@@ -93,8 +93,8 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
         """Return how much of a budget is left for the messages."""
         if self.tokens > budget:
             raise ContextOverflowError(
-                f"the prompt and the tools alone need {counted(self.tokens, 'token')}, and the budget "
-                f"is {budget}: raise the budget, or limit the blocks by max_tokens"
+                f"the prompt and the tools alone need {counted(self.tokens, 'token')}, and the "
+                f"budget is {budget}: raise the budget, or limit the blocks by max_tokens"
             )
         return budget - self.tokens
 
