@@ -32,7 +32,7 @@ from ...session._async.turn import AsyncTurn
 from ...session.content import Content
 from ...session.turn_documents import mark_of
 from ...streaming import DoneEvent, PartEvent, StreamEvent
-from ..answer import AgentAnswer
+from ..answer import AgentAnswer, Ending
 from ..run_base import RunBase
 from ..schemas import read_json
 from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent
@@ -202,7 +202,8 @@ class AsyncAgentRun(RunBase):
 
     async def _take(self, asking: AsyncAsking, done: DoneEvent) -> None:
         """Store an answer, and see whether it is the last."""
-        answer, said, calls = asking.answer, done.message, asking.calls
+        answer, said = asking.answer, done.message
+        calls = [] if done.reason == "length" else asking.calls
         if not said.parts:
             await self.turn.interrupt(done.reason)
             await self._count(done.usage, None)
@@ -264,16 +265,13 @@ class AsyncAgentRun(RunBase):
     # how it ends
 
     def _end(
-        self,
-        reason: Any,
-        waiting: list[ToolCallPart] | None = None,
-        output: Any = None,
-        turn: str | None = None,
+        self, reason: Any, waiting: list[ToolCallPart] | None = None, output: Any = None
     ) -> None:
+        ending: Ending = reason
         self.answer = AgentAnswer(
             session=self.session.id,
-            turn=turn or self.turn.id or "",
-            reason=reason,
+            turn=self.turn.id or "",
+            reason=ending,
             message=self.last,
             output=output,
             waiting=waiting or [],
@@ -284,11 +282,17 @@ class AsyncAgentRun(RunBase):
 
     async def _give_stored(self, record: TurnRecord) -> None:
         """Give the answer of a turn that is complete: nothing is asked twice."""
-        self.last = None if record.last is None else await self.session.get(record.last)
+        message = None if record.last is None else await self.session.get(record.last)
         output = None
-        if self.last is not None and self.settings.output is not None:
-            output = read_json(self.last.text, self.settings.output)
-        self._end("complete", output=output, turn=record.id)
+        if message is not None and self.settings.output is not None:
+            output = read_json(message.text, self.settings.output)
+        self.answer = AgentAnswer(
+            session=self.session.id,
+            turn=record.id,
+            reason="complete",
+            message=message,
+            output=output,
+        )
 
     async def _path(self, limit: int) -> list[Message]:
         """Read the end of the path, as it is stored."""

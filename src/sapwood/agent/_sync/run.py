@@ -34,7 +34,7 @@ from ...session._sync.turn import Turn
 from ...session.content import Content
 from ...session.turn_documents import mark_of
 from ...streaming import DoneEvent, PartEvent, StreamEvent
-from ..answer import AgentAnswer
+from ..answer import AgentAnswer, Ending
 from ..run_base import RunBase
 from ..schemas import read_json
 from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent
@@ -204,7 +204,8 @@ class AgentRun(RunBase):
 
     def _take(self, asking: Asking, done: DoneEvent) -> None:
         """Store an answer, and see whether it is the last."""
-        answer, said, calls = asking.answer, done.message, asking.calls
+        answer, said = asking.answer, done.message
+        calls = [] if done.reason == "length" else asking.calls
         if not said.parts:
             self.turn.interrupt(done.reason)
             self._count(done.usage, None)
@@ -266,16 +267,13 @@ class AgentRun(RunBase):
     # how it ends
 
     def _end(
-        self,
-        reason: Any,
-        waiting: list[ToolCallPart] | None = None,
-        output: Any = None,
-        turn: str | None = None,
+        self, reason: Any, waiting: list[ToolCallPart] | None = None, output: Any = None
     ) -> None:
+        ending: Ending = reason
         self.answer = AgentAnswer(
             session=self.session.id,
-            turn=turn or self.turn.id or "",
-            reason=reason,
+            turn=self.turn.id or "",
+            reason=ending,
             message=self.last,
             output=output,
             waiting=waiting or [],
@@ -286,11 +284,17 @@ class AgentRun(RunBase):
 
     def _give_stored(self, record: TurnRecord) -> None:
         """Give the answer of a turn that is complete: nothing is asked twice."""
-        self.last = None if record.last is None else self.session.get(record.last)
+        message = None if record.last is None else self.session.get(record.last)
         output = None
-        if self.last is not None and self.settings.output is not None:
-            output = read_json(self.last.text, self.settings.output)
-        self._end("complete", output=output, turn=record.id)
+        if message is not None and self.settings.output is not None:
+            output = read_json(message.text, self.settings.output)
+        self.answer = AgentAnswer(
+            session=self.session.id,
+            turn=record.id,
+            reason="complete",
+            message=message,
+            output=output,
+        )
 
     def _path(self, limit: int) -> list[Message]:
         """Read the end of the path, as it is stored."""
