@@ -29,6 +29,8 @@ KEPT_ABOVE = 5
 
 _LOOKED_AT = 2_000
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")
+"""The same but for the ends of lines and tabs."""
 _LINE = "1px solid rgba(128,128,128,.4)"
 _CELL = "text-align:left;padding:0 1em 0 0"
 
@@ -73,7 +75,8 @@ def indented(rows: Iterable[str]) -> str:
 
 def folded(title: str, text: str) -> str:
     """Return a text that is opened by a click."""
-    shown = escape(text[:MOST_PROMPT] + ("…" if len(text) > MOST_PROMPT else ""))
+    told = text[:MOST_PROMPT] + ("…" if len(text) > MOST_PROMPT else "")
+    shown = escape(_UNSEEN.sub(" ", told))
     style = "white-space:pre-wrap;margin:.2em 0;background:none;color:inherit"
     return (
         f"<details><summary>{escape(_plain(title))}</summary>"
