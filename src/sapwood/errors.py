@@ -25,6 +25,7 @@ SapwoodError
 │     └─ MigrationNeededError
 ├─ CompactionError                  the summary could not be made; its error is the cause
 ├─ ContextOverflowError             what has to be shown does not fit the model's context
+├─ ModelFailedError                 a model's answer failed, or ended too early
 ├─ UnsupportedOperationError        the store does not declare this capability
 └─ MissingDependencyError (ImportError)
 """
@@ -208,6 +209,16 @@ class ContextOverflowError(SapwoodError):
     """What has to be shown does not fit the model's context, even after a compaction."""
 
     code = "context_overflow"
+
+
+class ModelFailedError(SapwoodError):
+    """A model's answer failed, or its stream ended too early. `said` is its vendor's own code."""
+
+    code = "model_failed"
+
+    def __init__(self, message: str, *, said: str | None = None) -> None:
+        super().__init__(message)
+        self.said = said
 
 
 class UnsupportedOperationError(SapwoodError):

@@ -10,12 +10,12 @@ import pytest
 
 import sapwood
 from sapwood import errors
-from sapwood.session import Turn, TurnAnswer
+from sapwood.session import Turn, TurnAnswer, TurnStream
 from sapwood.session.settings import Configurable, SettingFields
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ROW = re.compile(r"^\| `([\w.]+)", re.M)
-CLASSES = [sapwood.Session, sapwood.SessionManager, Turn, TurnAnswer]
+CLASSES = [sapwood.Session, sapwood.SessionManager, Turn, TurnAnswer, TurnStream]
 
 
 def section(page: str, heading: str) -> str:
@@ -125,3 +125,14 @@ def test_what_reads_streams_is_documented() -> None:
 
     documented = ROW.findall(section(reference(), "Streams of models"))
     assert sorted(documented) == sorted(streaming.__all__)
+
+
+def test_what_agents_are_made_of_is_documented() -> None:
+    from sapwood import agent
+    from sapwood.agent.settings import AgentFields
+
+    text = section(reference(), "Agents")
+    for name in agent.__all__:
+        assert f"| `{name.removeprefix('Async')}" in text, name
+    for name in AgentFields.__annotations__:
+        assert f"`{name}=" in text, name

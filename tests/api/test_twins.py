@@ -17,6 +17,7 @@ TWINS = [
     (sapwood.AsyncSessionManager, sapwood.SessionManager),
     (session.AsyncTurn, session.Turn),
     (session.AsyncTurnAnswer, session.TurnAnswer),
+    (session.AsyncTurnStream, session.TurnStream),
     (store.AsyncStore, store.Store),
     (store.AsyncStoreAdmin, store.StoreAdmin),
     (memory.AsyncMemoryStore, memory.MemoryStore),

@@ -41,9 +41,10 @@ class Command:
             "PYTHONPYCACHEPREFIX": COMPILED.name,
             "PYTHONWARNINGS": "error",
             "TERM": "xterm-256color",
+            "PAGER": "cat",
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         }
-        for name in ("NO_COLOR", "COLUMNS", "PYTHONDONTWRITEBYTECODE"):
+        for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "PYTHONDONTWRITEBYTECODE"):
             self.env.pop(name, None)
         for name in list(self.env):
             if name.startswith(("OPENAI_", "ANTHROPIC_")) or name.lower().endswith("_proxy"):

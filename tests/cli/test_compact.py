@@ -59,7 +59,7 @@ def test_what_was_covered_and_the_tokens_before_and_after_are_told(talked: Comma
     first, second = talked("compact", "long", *TIGHT).splitlines()
     [overlay] = talked.json("show", "long", "--all")["overlays"]
     figures = f"{overlay['covered_tokens']} tokens became {overlay['tokens']}"
-    assert first == f"{overlay['id']}  messages 2 to 38: {figures}"
+    assert first == f"{overlay['id'][:14]}  messages 2 to 38: {figures}"
     now = talked.json("show", "long")["session"]["context_tokens"]
     assert second.startswith(f"the context has {now} tokens, and had ")
 
@@ -206,7 +206,7 @@ def test_undo_takes_the_last_one_back(talked: Command) -> None:
     before = shown(talked)
     made = talked.json("compact", "long", *TIGHT)["overlay"]
     out = talked("compact", "long", "--undo")
-    assert out == f"undone {made['id']}: messages 2 to 38 are shown again\n"
+    assert out == f"undone {made['id'][:14]}: messages 2 to 38 are shown again\n"
     assert shown(talked) == before
     code, said = talked.fails("compact", "long", "--undo")
     assert (code, "no compaction to undo" in said) == (3, True)

@@ -8,12 +8,14 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from tier import often
 
 import sapwood
+from sapwood.cli.records import ago, local
 
 from .command import Command
 
@@ -22,17 +24,52 @@ NESTED = often(400, 1_200)
 
 def test_ls_lists_the_last_active_first(sap: Command) -> None:
     lines = sap("ls").splitlines()
-    assert lines[0].split() == ["SESSION", "TITLE", "MESSAGES", "TOKENS", "ACTIVE", "LAST"]
+    assert lines[0].split() == ["SESSION", "TITLE", "FROM", "MESSAGES", "TOKENS", "ACTIVE", "LAST"]
     assert [line.split()[0] for line in lines[1:]] == ["second", "support"]
+    assert re.search(r"The lost parcel +5 +\d+ +just now +assistant: \S", lines[2])
     when = r"20\d\d-\d\d-\d\d \d\d:\d\d"
-    assert re.search(rf"The lost parcel +5 +\d+ +{when} +assistant: \S", lines[2])
+    assert re.search(rf"The lost parcel +5 +\d+ +{when} +a", sap("ls", "--absolute"))
+
+
+def test_ls_tells_what_a_session_came_out_of(sap: Command) -> None:
+    sap("fork", "second", "third")
+    sap("fork", "support", "apart", "--detach")
+    cells = {line.split("  ")[0]: line for line in sap("ls").splitlines()}
+    assert "second #3 ← support #3" in cells["third"]
+    assert "support #3" in cells["second"]
+    assert "←" not in cells["second"]
+    assert "#" not in cells["support"]
+    alone = sap("ls", "--parent", "second").splitlines()[1]
+    assert "second #3" in alone
+    assert "←" not in alone
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (-3_600, ""),
+        (-5, "just now"),
+        (59, "just now"),
+        (60, "1 min ago"),
+        (3_599, "59 min ago"),
+        (7_300, "2 h ago"),
+        (86_400, "1 day ago"),
+        (29 * 86_400, "29 days ago"),
+        (31 * 86_400, "1 month ago"),
+        (800 * 86_400, "2 years ago"),
+    ],
+)
+def test_how_long_ago_is_told_in_the_largest_whole_unit(seconds: int, said: str) -> None:
+    now = datetime(2026, 1, 31, 12, tzinfo=UTC)
+    told = ago(now - timedelta(seconds=seconds), now)
+    assert told == (said if seconds > -60 else local(now - timedelta(seconds=seconds)))
 
 
 def test_ls_tells_what_is_unread_where_a_user_is_named(sap: Command, folder: Path) -> None:
     with sapwood.open(f"sqlite:///{folder}/agent.db") as sessions:
         sessions.get("support").mark_read("bob")
     lines = sap("ls", "--unread-for", "bob").splitlines()
-    assert lines[0].split()[2:4] == ["MESSAGES", "UNREAD"]
+    assert lines[0].split()[3:5] == ["MESSAGES", "UNREAD"]
     assert re.search(r"The lost parcel +5 +0 ", lines[2])
     found = sap.json("ls", "--unread-for", "bob")["sessions"]
     assert {it["id"]: it["unread"] > 0 for it in found} == {"support": False, "second": True}
@@ -351,3 +388,18 @@ def test_json_is_valid_however_odd_the_text(sap: Command, folder: Path) -> None:
     assert not re.search(
         "[\x1b\x9b\u202e\u2028]", sap("ls", "--json") + sap("show", "odd", "--json")
     )
+
+
+def test_the_owners_are_listed_with_what_they_have(sap: Command, folder: Path) -> None:
+    with sapwood.open(f"sqlite:///{folder}/agent.db", owner="ada") as sessions:
+        sessions.session("notes", kind="memory").append("user", "x")
+    lines = [line.split() for line in sap("owners").splitlines()]
+    assert lines == [
+        ["OWNER", "SESSIONS", "MESSAGES", "OTHERS", "ACTIVE"],
+        ["ada", "0", "0", "1", "just", "now"],
+        ["default", "2", "5", "0", "just", "now"],
+    ]
+    found = sap.json("owners")["owners"]
+    assert [it["owner"] for it in found] == ["ada", "default"]
+    assert (found[1]["sessions"], found[1]["messages"], found[1]["other_sessions"]) == (2, 5, 0)
+    assert found[1]["active_at"].endswith("Z")

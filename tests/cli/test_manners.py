@@ -26,7 +26,13 @@ from .command import Command
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 NAMES = {
     **dict.fromkeys(("show", "search", "compact", "context", "fork", "backup"), ("x",)),
-    **{"rename": ("x", "y"), "rm": ("x", "--yes"), "import": ("x.jsonl",), "copy": ("x", "y")},
+    **{
+        "rename": ("x", "y"),
+        "completion": ("tcsh",),
+        "rm": ("x", "--yes"),
+        "import": ("x.jsonl",),
+        "copy": ("x", "y"),
+    },
 }
 """What commands cannot be called without."""
 
@@ -99,7 +105,7 @@ def test_the_help_says_where_several_sessions_may_stand() -> None:
     for name, usage in (
         ("rm", "SESSION..."),
         ("export", "[SESSION]..."),
-        ("show", "SESSION"),
+        ("show", "SESSION [MESSAGE]"),
         ("usage", "[SESSION]"),
     ):
         first, *_ = CliRunner().invoke(app, [name, "--help"]).output.splitlines()
@@ -250,6 +256,50 @@ def test_a_session_that_is_not_there_is_told_with_its_owner(sap: Command, args: 
     assert (code, json.loads(told)["message"]) == (3, said)
 
 
+@pytest.mark.parametrize(
+    ("args", "meant"),
+    [
+        (["shwo", "support"], "'show'"),
+        (["show", "suport"], "'support'"),
+        (["show", "support", "--histry"], "--history"),
+        (["show", "support", "m44"], "'m4'"),
+        (["search", "x", "--session", "secnd"], "'second'"),
+        (["rm", "secnd"], "'second'"),
+    ],
+)
+def test_what_is_misspelt_is_told_with_what_may_be_meant(
+    sap: Command, args: list[str], meant: str
+) -> None:
+    code, said = sap.fails(*args)
+    assert code in (2, 3)
+    assert re.search(rf"(?i)did you mean.*{meant}", said)
+    assert json.loads(sap.fails(*args, "--json")[1])["message"].count(meant) == 1
+
+
+@pytest.mark.parametrize("store", ["./agent.db", "agent.db", "sqlite:///agent.db"])
+def test_a_store_may_be_a_path(sap: Command, store: str) -> None:
+    del sap.env["SAPWOOD_STORE"]
+    assert len(sap.json("ls", "--store", store)["sessions"]) == 2
+    code, said = sap.fails("export", "-o", "agent.db", "--store", store, "--force")
+    assert (code, "belongs to the database itself" in said) == (2, True)
+    sap("backup", "copy.db", "--store", store)
+    sap.env["SAPWOOD_STORE"] = store
+    assert len(sap.json("ls")["sessions"]) == 2
+    assert sap.fails("export", "-o", "agent.db", "--force")[0] == 2
+    assert sap("migrate").startswith("schema ")
+    code, said = sap.fails("ls", "--store", store.replace("agent", "nobody"))
+    assert (code, "there is no database 'nobody.db'" in said) == (3, True)
+
+
+def test_both_stores_of_a_copy_may_be_paths(sap: Command, folder: Path) -> None:
+    assert sap.run("copy", "agent.db", "./folder.d/other.db").returncode != 0
+    (folder / "folder.d").mkdir(exist_ok=True)
+    sap("copy", "agent.db", "./folder.d/other.db")
+    assert len(sap.json("ls", "--store", str(folder / "folder.d" / "other.db"))["sessions"]) == 2
+    code, said = sap.fails("copy", "agent.db", "./agent.db")
+    assert (code, "the same store" in said) == (2, True)
+
+
 def test_a_reader_that_has_seen_enough_is_no_failure(sap: Command, folder: Path) -> None:
     with sapwood.open(f"sqlite:///{folder}/agent.db", durability="normal") as sessions:
         for n in range(3_000):
@@ -346,12 +396,20 @@ def test_a_shell_completes_commands_options_and_sessions(sap: Command) -> None:
 
 def test_completion_in_bash_itself(sap: Command) -> None:
     script = (
-        'eval "$(_SAPWOOD_COMPLETE=bash_source sapwood)"\n'
+        'eval "$(sapwood completion bash)"\n'
         "COMP_WORDS=(sapwood show su); COMP_CWORD=2\n"
         "_sapwood_completion sapwood su show\n"
         'echo "${COMPREPLY[@]}"'
     )
     assert sap.shell(script).stdout == "support\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_gives_the_script_of_a_shell(sap: Command, shell: str) -> None:
+    script = sap("completion", shell)
+    assert f"_SAPWOOD_COMPLETE={shell}_complete" in script
+    assert sap.json("completion", shell)["script"].strip() == script.strip()
+    assert sap.fails("completion", "tcsh")[0] == 2
 
 
 def interrupted(times: int, steps: list[str], *, asks: bool) -> None:

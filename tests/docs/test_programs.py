@@ -23,7 +23,7 @@ from .endpoint import endpoint
 
 EXAMPLES = ROOT / "examples"
 PROGRAMS = sorted(file for file in EXAMPLES.glob("*.py") if "__main__" in file.read_text())
-RUN = [file for file in PROGRAMS if file.stem not in ("demo", "web_chat")]
+RUN = [file for file in PROGRAMS if file.stem not in ("demo", "service")]
 SHOWN = {
     "agent_loop": ["The tool says: 391.0", " calls, "],
     "many_sessions": ["200 conversations at once, 2000 messages,", "200 of them whole"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from anthropic.types import MessageParam, ToolParam
+from anthropic.types import MessageParam, TextBlockParam, ToolParam
 from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
 from openai.types.responses import FunctionToolParam, ResponseInputItemParam
 
@@ -44,6 +44,7 @@ WHOLE = model_input(
     ("developer", text("Be brief.")),
     ("user", text("Why?")),
 )
+SYSTEM = "Be kind.\n\nEarlier: they met."
 
 
 def test_the_input_for_openai_chat() -> None:
@@ -78,9 +79,11 @@ def test_the_input_for_openai_responses() -> None:
 
 
 def test_the_input_for_anthropic() -> None:
+    assert formats.input_to_anthropic(WHOLE, cache=None)["system"] == SYSTEM
     written = formats.input_to_anthropic(WHOLE)
     assert written.keys() == {"system", "messages", "tools"}
-    assert written["system"] == "Be kind.\n\nEarlier: they met."
+    assert [block["text"] for block in written["system"]] == [SYSTEM]
+    assert misfit(written["system"], list[TextBlockParam]) is None
     assert misfit(written["messages"], list[MessageParam]) is None
     assert misfit(written["tools"], list[ToolParam]) is None
     roles = [message["role"] for message in written["messages"]]
@@ -144,7 +147,7 @@ def test_a_call_of_a_leading_system_message_stands_before_its_result() -> None:
         )
         written = formats.input_to_anthropic(given)
         rules.check_anthropic(written["messages"])
-        assert written["system"] == "Be kind.\n\nBe brief."
+        assert written["system"][0]["text"] == "Be kind.\n\nBe brief."
         assert "found" in str(written["messages"])
 
 

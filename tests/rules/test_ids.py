@@ -133,10 +133,10 @@ def test_a_name_is_1_to_256_bytes(value: str) -> None:
         ("é\x85", "control character"),
         ("a\ud800", "lone surrogate"),
         ("\udfff" * 300, "lone surrogate"),
-        (None, "must be a string, not NoneType"),
-        (5, "must be a string, not int"),
+        (None, "must be a string, not None"),
+        (5, "must be a string, not an int"),
         (b"a", "must be a string, not bytes"),
-        (["a"], "must be a string, not list"),
+        (["a"], "must be a string, not a list"),
     ],
 )
 def test_any_other_name_is_refused_and_told_why(value: Any, why: str) -> None:

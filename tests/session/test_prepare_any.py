@@ -175,9 +175,11 @@ def check_told(chat: Session, leaf: str | None, input: ModelInput) -> None:
     assert set(input.shortened) <= shown
     if input.budget is None:
         assert (input.left_out, input.shortened) == ([], [])
-    assert input.updates == chat.context_updates()
-    if input.updates:
-        assert input.messages[-1].text == input.updates
+    said = [input.updates, *(message.text for message in input.messages)]
+    for change in chat.context_updates().split("\n\n")[1:]:
+        assert any(change in text for text in said)
+    if input.messages and input.messages[-1].id is not None:
+        assert not input.updates or input.messages[-1].role != "user"
 
 
 def check_skill(chat: Session, input: ModelInput) -> None:

@@ -163,12 +163,12 @@ async def test_two_tabs_that_ask_at_once_never_interleave(tmp_path: Path) -> Non
                     await asyncio.sleep(0)
 
         await asyncio.gather(*(ask(f"tab {n}") for n in range(8)))
-    await asyncio.to_thread(check_file, f"sqlite:///{tmp_path}/tabs.db", 8)
+    await asyncio.to_thread(check_file, tmp_path / "tabs.db", 8)
 
 
-def check_file(url: str, turns: int) -> None:
-    with sapwood.open(url, owner="ada") as again:
-        check_whole(again.session("chat"), turns)
+def check_file(file: Path, turns: int) -> None:
+    with sapwood.open(f"sqlite:///{file}", owner="ada") as sessions:
+        check_whole(sessions.session("chat"), turns)
 
 
 def check_whole(chat: sapwood.Session, turns: int) -> None:

@@ -383,7 +383,7 @@ def furnish(store: SearchedStore) -> None:
 def test_a_lost_mark_is_told_and_read_anew(store: SearchedStore, prefix: str) -> None:
     furnish(store)
     remove(prefix, "mark")
-    assert whats(store) == ["its 3 messages have to be read into the search index"]
+    assert whats(store) == ["the search index lacks its 3 messages"]
     store.delete_messages(ADA, "s", ["m3"])
     assert found(store, "lighthouse") == ["s/m1", "s/m2"]
     assert len(documents(prefix)) == 2
@@ -393,7 +393,7 @@ def test_a_lost_mark_is_told_and_read_anew(store: SearchedStore, prefix: str) ->
 def test_a_removed_index_is_told_and_made_anew(store: SearchedStore, prefix: str) -> None:
     furnish(store)
     opensearch.admin().indices.delete(index=f"{prefix}-search-2")
-    assert whats(store) == ["its 3 messages have to be read into the search index"]
+    assert whats(store) == ["the search index lacks its 3 messages"]
     tell(store, m4="lighthouse")
     assert found(store, "lighthouse") == ["s/m1", "s/m2", "s/m3", "s/m4"]
     assert found(store, "lighthouses") == ["s/o"]

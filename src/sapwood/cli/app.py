@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from .._version import __version__
+from ..rules.wording import did_you_mean
 from .settings import common_options
 
 COMMANDS = {
     "chat": "Talk with a model in the terminal; every word is kept.",
     "ls": "List sessions, the last active first, each with what was said last.",
-    "show": "Show a session as a tree, or as the model sees it.",
+    "show": "Show a session as a tree, or as the model sees it, or a message.",
     "search": "Search the text of messages and summaries.",
     "compact": "Put a summary in place of the middle of a session.",
     "context": "Show and change the blocks of a session's prompt.",
@@ -21,13 +22,15 @@ COMMANDS = {
     "fork": "Make a session that goes on from a message of another.",
     "rename": "Change a session's title.",
     "rm": "Delete sessions.",
-    "export": "Write sessions as JSON Lines.",
+    "export": "Write sessions as JSON Lines or Markdown.",
     "import": "Read sessions from JSON Lines.",
     "copy": "Copy sessions from one store to another.",
     "tail": "Show the latest changes, and those to come.",
+    "owners": "List the owners, and what each has.",
     "doctor": "Look for damage and for figures that are wrong.",
     "backup": "Copy the database while others write to it.",
     "migrate": "Bring the database to this version's schema.",
+    "completion": "Print what lets a shell complete commands and sessions.",
 }
 # The modules under `commands` that hold several; any other command has one of its own.
 MODULES = {
@@ -41,6 +44,7 @@ MODULES = {
     "export": "transfer",
     "import": "transfer",
     "copy": "transfer",
+    "owners": "database",
     "doctor": "database",
     "backup": "database",
     "migrate": "database",
@@ -79,6 +83,15 @@ class LazyGroup(click.Group):
         module = import_module(f".commands.{MODULES.get(cmd_name, cmd_name)}", __package__)
         found: click.Command = getattr(module, f"{cmd_name}_command")
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; of one that is not there, say which may be meant."""
+        name = args[0]
+        if name not in COMMANDS and name[:1] != "-" and not ctx.resilient_parsing:
+            ctx.fail(f"there is no command {name!r}{did_you_mean(name, COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""

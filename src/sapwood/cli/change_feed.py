@@ -13,6 +13,7 @@ from ..model import Change, ChangeKind, datetime_of
 from ..session import SessionManager
 from .output import Output, clean, encode_json, pad, shorten
 from .records import brief, iso, local
+from .short_ids import short
 
 PAGE = 200
 COLOURS = {
@@ -101,7 +102,7 @@ class ChangeFeed:
         kind, output = change.kind.value, self._output
         place = "" if change.depth is None else f" #{change.depth}"
         at = local(datetime_of(change.at_us))
-        head = f"{at}  {pad(kind, 6)}  {clean(change.session)}{place}"
+        head = f"{at}  {pad(kind, 6)}  {clean(short(change.session))}{place}"
         line = shorten(f"{head}  {text}" if text else head, output.width or 300)
         output.line(line.replace(kind, output.style(kind, fg=COLOURS.get(kind)), 1))
 

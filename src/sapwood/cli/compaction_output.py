@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..model import Compaction, CompactionNote, CompactionPreview, Overlay
+from ..rules.wording import counted
 from .output import Column, Output, Table, clean, note
-from .records import fields_of, iso, local, overlay_json, saving_of, span_of, top_of
+from .records import fields_of, iso, local, overlay_json, saving_of, span, span_of, top_of
+from .short_ids import short
 
 if TYPE_CHECKING:
     from ..compaction import CompactFunction
@@ -26,11 +28,12 @@ def show_outcome(session: str, done: Compaction, function: CompactFunction, outp
     if overlay is None:
         _write_refusal(done.reason, function, output)
         return
-    output.line(f"{clean(overlay.id)}  {saving_of(overlay)}")
+    output.line(f"{clean(short(overlay.id))}  {saving_of(overlay)}")
     reason = overlay.metadata.get("compaction", {}).get("reason")
     if reason:
         note(f"a digest, because {clean(reason)}")
-    output.line(f"the context has {done.tokens_after} tokens, and had {done.tokens_before}")
+    tokens = counted(done.tokens_after, "token")
+    output.line(f"the context has {tokens}, and had {done.tokens_before}")
 
 
 def _write_refusal(reason: str, function: CompactFunction, output: Output) -> None:
@@ -51,8 +54,9 @@ def show_preview(
         _write_refusal(NOTHING, function, output)
     else:
         first, last = top_of(preview.entries[0]), preview.entries[-1].depth
+        tokens = counted(preview.tokens, "token")
         output.line(
-            f"{strategy} of messages {first} to {last}: {preview.tokens} tokens would become about "
+            f"{strategy} of {span(first, last)}: {tokens} would become about "
             f"{preview.target_tokens}"
         )
         if preview.prompt:
@@ -75,7 +79,8 @@ def _preview_json(preview: CompactionPreview | None) -> dict[str, Any]:
 
 def show_undone(session: str, overlay: Overlay, output: Output) -> None:
     """Write which compaction was taken back."""
-    line = f"undone {clean(overlay.id)}: {span_of(overlay)} are shown again"
+    shown = "is" if overlay.first.depth == overlay.last.depth else "are"
+    line = f"undone {clean(short(overlay.id))}: {span_of(overlay)} {shown} shown again"
     output.answer({"session": session, "undone": overlay_json(overlay)}, line)
 
 
@@ -97,7 +102,7 @@ def show_list(session: str, notes: Sequence[CompactionNote], output: Output) -> 
     ]
     rows = [
         [
-            it.overlay,
+            short(it.overlay),
             local(it.created_at),
             it.strategy,
             it.reason,

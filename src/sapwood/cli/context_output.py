@@ -11,6 +11,7 @@ from ..context.prompt_document import PromptDocument, changes_of, prompt_documen
 from ..model import datetime_of
 from ..rules.prompt import digest_of
 from ..rules.tokens import estimate_text
+from ..rules.wording import counted
 from ..session import SessionManager
 from .blocks import (
     BlockPlace,
@@ -23,6 +24,7 @@ from .blocks import (
 )
 from .output import Column, Output, Table, clean, note, shorten
 from .records import fields_of, iso, local
+from .short_ids import short
 
 TEXT_IN_A_PIPE = 200
 PROMPT_KEY = "prompt"
@@ -78,7 +80,7 @@ def show_block(
 def show_change(text: StoredTextBlock, output: Output) -> None:
     """Show what a block has become."""
     value = _text_json(text)
-    figures = f"version {value['version']}, {value['tokens']} tokens"
+    figures = f"version {value['version']}, {counted(value['tokens'], 'token')}"
     output.answer(value, f"{clean(text.label)}  {figures}")
 
 
@@ -141,7 +143,7 @@ def _entry_rows(entries: Sequence[StoredBlockEntry]) -> list[list[str]]:
     for (label, place), group in grouped.items():
         tokens = sum(_tokens(it.content) for it in group)
         newest = max(group, key=lambda it: it.updated_us)
-        what = f"{len(group)} entr{'y' if len(group) == 1 else 'ies'}"
+        what = counted(len(group), "entry", "entries")
         changed = local(newest.updated_at)
         rows.append([label, str(place), "", str(tokens), newest.origin, changed, what])
     return rows
@@ -150,15 +152,17 @@ def _entry_rows(entries: Sequence[StoredBlockEntry]) -> list[list[str]]:
 def _write(output: Output, stored: StoredBlocks) -> None:
     for text in stored.texts:
         held = text.held
+        content = held.stored.content
         head = (
             f"{clean(text.label)}  {clean(str(text.place))}  version {held.version}  "
-            f"{_tokens(held.stored.content)} tokens  {_origin(held.stored.origin, held.stored.by)}"
+            f"{counted(_tokens(content), 'token')}  {_origin(held.stored.origin, held.stored.by)}"
         )
-        content = held.stored.content
         output.passage(head, DEFAULT if content is None else content, "cyan")
     for entry in stored.entries:
         it = entry.entry
-        head = f"{clean(it.key)}  {_tokens(it.content)} tokens  {_origin(it.origin, it.by)}"
+        head = (
+            f"{clean(it.key)}  {counted(_tokens(it.content), 'token')}  {_origin(it.origin, it.by)}"
+        )
         said = it.content if it.description is None else f"{it.description}\n\n{it.content}"
         output.passage(head, said, "cyan")
 
@@ -184,7 +188,7 @@ def _show_versions(session: str, text: StoredTextBlock, output: Output) -> None:
 
 
 def _origin(origin: str, by: str | None) -> str:
-    return f"by {clean(origin)}" + (f" in {clean(by)}" if by else "")
+    return f"by {clean(origin)}" + (f" in {clean(short(by))}" if by else "")
 
 
 def _tokens(content: str | None) -> int:
@@ -238,7 +242,7 @@ def show_report(sessions: SessionManager, session: str, output: Output) -> None:
         figures = {"frozen": True, "tokens": tokens, "bytes": size}
         output.json({"session": session, **figures, "changed_since": changed, "changes": values})
         return
-    output.line(f"{tokens} tokens, {size} bytes")
+    output.line(f"{counted(tokens, 'token')}, {counted(size, 'byte')}")
     if changed:
         labels = ", ".join(map(clean, changed))
         output.line(output.style(f"changed since it was frozen: {labels}", fg="yellow"))

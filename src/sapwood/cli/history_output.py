@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ..model import Entry, Message, Read, SessionRecord, Summary
+from ..rules.wording import counted
 from ..session import SessionManager
 from .output import Output, clean, note
 from .records import (
@@ -17,6 +18,7 @@ from .records import (
     top_of,
     write_heading,
 )
+from .short_ids import short
 from .tree_output import TreePage
 
 
@@ -45,7 +47,7 @@ def show_history(
     for entry in history.entries:
         _write(output, entry, pins)
     if history.more:
-        place = f"{clean(record.id)} --history --before {top_of(history.entries[0])}"
+        place = f"{clean(short(record.id))} --history --before {top_of(history.entries[0])}"
         note(f"there is more above: sapwood show {place}")
 
 
@@ -63,10 +65,11 @@ def _write(output: Output, entry: Entry, pins: Collection[str]) -> None:
     if isinstance(entry, Summary):
         overlay = entry.overlay
         span = f"{overlay.first.depth} to {overlay.last.depth}"
-        saved = f"{overlay.covered_tokens} → {overlay.tokens} tokens"
-        head = f"summary of {span}  {clean(overlay.id)}  {saved}"
+        saved = f"{overlay.covered_tokens} → {counted(overlay.tokens, 'token')}"
+        head = f"summary of {span}  {clean(short(overlay.id))}  {saved}"
         output.passage(head, overlay.summary, "magenta")
     for message in [entry] if isinstance(entry, Message) else entry.pinned:
         mark = "pinned " if message.id in pins else ""
-        head = f"{mark}{clean(message.role)}  {clean(message.id)}  {local(message.created_at)}"
+        id = clean(short(message.id))
+        head = f"{mark}{clean(message.role)}  {id}  {local(message.created_at)}"
         output.passage(head, text_of(message), "cyan")

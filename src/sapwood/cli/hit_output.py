@@ -7,6 +7,7 @@ from typing import Any
 from ..model import Hits
 from .output import Output, clean, clean_line, shorten, width_of
 from .records import fields_of, iso, local, position_json
+from .short_ids import short
 
 
 def hits_json(found: Hits) -> dict[str, Any]:
@@ -30,7 +31,7 @@ def hit_lines(output: Output, found: Hits, *, has_names: bool) -> list[str]:
     """Return two lines for each hit; with names, the session and the message are told."""
     lines = []
     for hit in found.hits:
-        names = [hit.session, hit.entry.id] if has_names else []
+        names = [short(hit.session), short(hit.entry.id)] if has_names else []
         head = "  ".join([*map(clean, (*names, hit.role)), local(hit.created_at)])
         lines.append(output.style(shorten(head, output.width), fg="cyan"))
         lines.append(f"  {_marked(output, hit.snippet, hit.marks)}")

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import click
 
+from .pager import PagedStream
+
 AdvanceBar = Callable[[int, int], None]
 """Takes how much is done, and of how much; 0 of an unknown amount."""
 TableRow = Sequence[str]
@@ -52,8 +54,7 @@ class Output:
         self.is_json = is_json
         self.is_terminal = sys.stdout.isatty()
         self.width = shutil.get_terminal_size().columns if self.is_terminal else None
-        wants_colours = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-        self.has_colours = self.is_terminal and wants_colours
+        self.has_colours = _wants_colours(self.is_terminal)
         self.is_ascii = not _can_say("●┃…", sys.stdout.encoding)
 
     def answer(self, value: Any, *lines: str) -> None:
@@ -84,7 +85,7 @@ class Output:
         self.line()
 
     def style(self, text: str, **style: Any) -> str:
-        """Colour text, in a terminal only."""
+        """Colour text, where colours are wanted."""
         return click.style(text, **style) if self.has_colours and text else text
 
     def json(self, value: Any) -> None:
@@ -92,8 +93,20 @@ class Output:
         sys.stdout.write(encode_json(value, indent=2 if self.is_terminal else 0) + "\n")
 
 
+def _wants_colours(is_terminal: bool) -> bool:
+    """Whether to colour text: as the environment says, or else in a terminal that can."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return is_terminal and os.environ.get("TERM") != "dumb"
+
+
 def note(text: str) -> None:
     """Write to the user what is no part of the answer."""
+    if isinstance(sys.stdout, PagedStream):
+        sys.stdout.notes.append(text)
+        return
     # The answer so far comes first, also where both go to the same place.
     sys.stdout.flush()
     sys.stderr.write(f"{text}\n")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from ..model import (
+    EdgeKind,
     Entry,
     Message,
     Overlay,
@@ -21,7 +23,19 @@ from ..model import (
     ToolResultPart,
 )
 from ..model.session import RECORD_FIELDS
+from ..rules.wording import counted
 from .output import LONGEST_LINE, Output, clean, encode_json, shorten
+from .short_ids import short
+
+MOST_STEPS = 4
+_HOUR = 60 * 60
+_SPANS = (
+    (365 * 24 * _HOUR, "year"),
+    (30 * 24 * _HOUR, "month"),
+    (24 * _HOUR, "day"),
+    (_HOUR, "h"),
+    (60, "min"),
+)
 
 
 def fields_of(record: object, *names: str) -> dict[str, Any]:
@@ -97,12 +111,22 @@ def top_of(entry: Entry) -> int:
 
 def span_of(overlay: Overlay) -> str:
     """Write which messages an overlay covers."""
-    return f"messages {overlay.first.depth} to {overlay.last.depth}"
+    return span(overlay.first.depth, overlay.last.depth)
+
+
+def span(first: int, last: int) -> str:
+    """Write from which message to which, by their depths."""
+    return f"message {first}" if first == last else f"messages {first} to {last}"
 
 
 def saving_of(overlay: Overlay) -> str:
     """Write which messages an overlay covers, and what that saves."""
-    return f"{span_of(overlay)}: {overlay.covered_tokens} tokens became {overlay.tokens}"
+    return f"{span_of(overlay)}: {counted(overlay.covered_tokens, 'token')} became {overlay.tokens}"
+
+
+def out_of(count: int, most: int | None, noun: str) -> str:
+    """Write a number, and of how many where there is a limit."""
+    return counted(count, noun) if most is None else f"{count} of {counted(most, noun)}"
 
 
 def position_json(position: Position | None) -> dict[str, Any] | None:
@@ -118,6 +142,33 @@ def iso(moment: datetime) -> str:
 def local(moment: datetime) -> str:
     """Write a time for people, by their own clock, to the minute."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """Write for people how long ago something was."""
+    seconds = int((now - moment).total_seconds())
+    if seconds < 60:
+        # A clock that is a little ahead of ours makes no future.
+        return "just now" if seconds > -60 else local(moment)
+    for size, unit in _SPANS:
+        if seconds >= size:
+            number = seconds // size
+            return (
+                f"{number} {unit} ago" if unit in ("h", "min") else f"{counted(number, unit)} ago"
+            )
+    raise AssertionError("a minute is the shortest span")
+
+
+def lineage_of(record: SessionRecord, known: Mapping[str, SessionRecord]) -> str:
+    """Write what a session came out of, and what that came out of, as far as it is known."""
+    steps: list[str] = []
+    here: SessionRecord | None = record
+    while here is not None and here.parent is not None and len(steps) < MOST_STEPS:
+        edge, depth = here.parent, here.forked_at and here.forked_at.depth
+        how = "" if edge.kind is EdgeKind.BRANCH else f"{edge.kind.value} of "
+        steps.append(f"{how}{short(edge.session)}" + (f" #{depth}" if depth else ""))
+        here = known.get(edge.session)
+    return " ← ".join(steps)
 
 
 def text_of(message: Message) -> str:
@@ -157,7 +208,7 @@ def _plain(value: Any) -> str:
 def write_heading(output: Output, record: SessionRecord) -> None:
     """Write what there is to know about a session, in a few lines."""
     title = f"  {clean(record.title)}" if record.title else ""
-    name = clean(record.id)
+    name = clean(short(record.id))
     output.line(output.style(shorten(f"{name}{title}", output.width), bold=True))
     for line in (_figures(record), _origin(record)):
         if line:
@@ -166,10 +217,9 @@ def write_heading(output: Output, record: SessionRecord) -> None:
 
 
 def _figures(record: SessionRecord) -> str:
-    budget = "" if record.budget is None else f" of {record.budget}"
     pieces = [
-        f"{record.messages} message{'' if record.messages == 1 else 's'}",
-        f"{record.context_tokens}{budget} tokens shown",
+        counted(record.messages, "message"),
+        f"{out_of(record.context_tokens, record.budget, 'token')} shown",
         record.state,
         f"last active {local(record.active_at)}",
         *(f"#{clean(tag)}" for tag in record.tags),
@@ -182,4 +232,4 @@ def _origin(record: SessionRecord) -> str:
     if parent is None:
         return ""
     at = f" at depth {record.forked_at.depth}" if record.forked_at else ""
-    return f"{parent.kind.value} of {clean(parent.session)}{at}"
+    return f"{parent.kind.value} of {clean(short(parent.session))}{at}"

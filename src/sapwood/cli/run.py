@@ -12,11 +12,11 @@ from typing import Any
 
 import click
 
-from ..errors import NotFoundError, SapwoodError
+from ..errors import SapwoodError
 from . import exit_codes
 from .app import ReaderGoneError, app
 from .output import clean, encode_json
-from .settings import OTHER_OWNER, Settings
+from .settings import Settings
 
 STREAMS = (
     ("stdin", os.O_RDONLY, "r"),
@@ -50,7 +50,7 @@ def run(args: Sequence[str] | None = None) -> int:
         fields = {"error": "usage", "message": message, "exit_code": exit_codes.USAGE}
         return _report(fields, _with_usage(error), settings)
     except SapwoodError as error:
-        fields = _fields(error, settings)
+        fields = _fields(error)
         return _report(fields, clean(str(fields["message"])), settings)
     except OSError as error:
         # A file, other than the store's, that could not be read or written.
@@ -94,18 +94,14 @@ def _report(fields: dict[str, Any], text: str, settings: Settings) -> int:
     return code
 
 
-def _fields(error: SapwoodError, settings: Settings) -> dict[str, Any]:
-    message = str(error)
-    if isinstance(error, NotFoundError) and error.kind == "session" and error.id in settings.named:
-        # What a command can do about it.
-        message = f"owner {settings.owner!r} has no session {error.id!r}: {OTHER_OWNER}"
+def _fields(error: SapwoodError) -> dict[str, Any]:
     named = {
         name: getattr(error, name)
         for name in ("path", "kind", "id", "retryable")
         if getattr(error, name, None) not in (None, "")
     }
     code = exit_codes.exit_code_of(error)
-    return {"error": error.code, "message": message, **named, "exit_code": code}
+    return {"error": error.code, "message": str(error), **named, "exit_code": code}
 
 
 def _with_usage(error: click.ClickException) -> str:

@@ -35,8 +35,7 @@ class Settings:
         self.search: str | None = None
         self.owner = os.environ.get("SAPWOOD_OWNER") or "default"
         self.json = False
-        self.named: tuple[str, ...] = ()
-        """The sessions that the arguments name."""
+        self.has_pager = True
 
     @property
     def output(self) -> Output:
@@ -72,12 +71,21 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Non
         setattr(context.ensure_object(Settings), parameter.name, value)
 
 
+def _set_colours(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    # In the environment, where all that draws looks for it.
+    if value is not None:
+        for name in ("NO_COLOR", "FORCE_COLOR"):
+            os.environ.pop(name, None)
+    if value in ("always", "never"):
+        os.environ["FORCE_COLOR" if value == "always" else "NO_COLOR"] = "1"
+
+
 _option = partial(click.option, expose_value=False, callback=_keep)
 _OPTIONS = (
     _option(
         "--store",
-        metavar="URL",
-        help="The store, as sqlite:///file.db; without it SAPWOOD_STORE, or the user's own.",
+        metavar="STORE",
+        help="A file's path or a URL, as ./agent.db; without it SAPWOOD_STORE, or the user's own.",
     ),
     _option(
         "--search",
@@ -90,6 +98,20 @@ _OPTIONS = (
         help="Whose sessions; without it SAPWOOD_OWNER, or 'default'.",
     ),
     _option("--json", is_flag=True, default=None, is_eager=True, help="Answer in JSON."),
+    click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        expose_value=False,
+        callback=_set_colours,
+        help="Whether to colour: auto, in a terminal.",
+    ),
+    _option(
+        "--no-pager",
+        "has_pager",
+        flag_value=False,
+        default=None,
+        help="Never show long output a screen at a time.",
+    ),
 )
 
 
@@ -149,21 +171,12 @@ def session_names(context: click.Context, parameter: click.Parameter, incomplete
     return found
 
 
-def note_names(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """Note which sessions are meant: whose they are is told when one is not there."""
-    named = (value,) if isinstance(value, str) else tuple(value or ())
-    context.ensure_object(Settings).named += named
-    return value
-
-
 def session_argument(name: str = "session", **settings: Any) -> Callable[[F], F]:
     """Add an argument that names a session, or several, and that a shell can complete."""
     metavar = "SESSION" if settings.get("required", True) else "[SESSION]"
     if settings.get("nargs") == -1:
         metavar = "SESSION..." if settings.get("required") else "[SESSION]..."
-    return click.argument(
-        name, metavar=metavar, shell_complete=session_names, callback=note_names, **settings
-    )
+    return click.argument(name, metavar=metavar, shell_complete=session_names, **settings)
 
 
 def api_key_option(*providers: str) -> Callable[[F], F]:

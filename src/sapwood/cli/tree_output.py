@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..model import History, Leaf, Message, Overlay, Position, Read, SessionRecord
+from ..rules.wording import counted
 from ..session import SessionManager
 from .output import Output, clean, note, pad, shorten, width_of
 from .records import brief, message_json, overlay_json, session_json, write_heading
 from .settings import iter_pages
+from .short_ids import short
 from .tree_drawing import DrawnOverlay, TreeDrawing, TreeLine, covers_of, lines_of, margins_of
 
 MOST_BRANCHES = 20
@@ -109,7 +111,11 @@ class _ViewReader(NamedTuple):
         history = self.read(leaf=leaf.id, after=top - 1, limit=span + 1 if is_bounded else None)
         most = MOST_IN_A_BRANCH if is_bounded else None
         return tree.add(
-            history.messages_only, is_whole=is_whole, most=most, has_more=history.more, leaf=leaf.id
+            history.messages_only,
+            is_whole=is_whole,
+            most=most,
+            has_more=history.more,
+            leaf=short(leaf.id),
         )
 
     def ends_below(self, overlays: Sequence[Overlay], path: Sequence[Message]) -> set[Position]:
@@ -141,12 +147,12 @@ def show_tree(
     if not view.tree.messages:
         note("no messages")
     _TreeWriter(output, record, view, has_ids).write()
-    name = clean(record.id)
+    name = clean(short(record.id))
     if view.has_more:
         note(f"there is more above: sapwood show {name} --before {view.path[0].depth}")
     if view.other_branches:
         many = view.other_branches
-        note(f"{many} branch{'' if many == 1 else 'es'} elsewhere: sapwood show {name} --all")
+        note(f"{counted(many, 'branch', 'branches')} elsewhere: sapwood show {name} --all")
 
 
 def tree_json(record: SessionRecord, view: TreeView) -> dict[str, object]:
@@ -232,7 +238,7 @@ class _TreeWriter:
         message = line.row.message
         if message is None:
             return _LineCells(lead, "", "", clean(line.row.note))
-        id = clean(message.id) if self._has_ids else ""
+        id = clean(short(message.id)) if self._has_ids else ""
         role = shorten(clean(message.role), MOST_ROLE)
         return _LineCells(lead, role, id, brief(message), *self._notes(message))
 
@@ -242,7 +248,7 @@ class _TreeWriter:
         if message.id in self._view.pins:
             marks.append(PIN)
         forks = self._view.forks.get(message.position, [])
-        return ", ".join(marks), ", ".join(f"fork {clean(name)}" for name in forks)
+        return ", ".join(marks), ", ".join(f"fork {clean(short(name))}" for name in forks)
 
     def _write(self, row: _LineCells, widths: list[int]) -> None:
         pieces = [pad(row.lead, widths[0]), pad(row.role, widths[1])]
@@ -280,5 +286,5 @@ def _widest(texts: Iterable[str]) -> int:
 
 def _summary(overlay: Overlay) -> str:
     span = f"{overlay.first.depth}-{overlay.last.depth}"
-    saved = f"{overlay.covered_tokens} → {overlay.tokens} tokens"
-    return f"[{clean(overlay.id)}: {span}, {saved}] {clean(overlay.summary)}"
+    saved = f"{overlay.covered_tokens} → {counted(overlay.tokens, 'token')}"
+    return f"[{clean(short(overlay.id))}: {span}, {saved}] {clean(overlay.summary)}"

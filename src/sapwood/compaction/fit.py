@@ -11,6 +11,7 @@ import msgspec
 from ..errors import ContextOverflowError
 from ..model import Message, ModelMessage, Part, TextPart, ToolCallPart, ToolResultPart
 from ..rules import check
+from ..rules.wording import counted
 from .cuts import cut_middle, cut_value
 from .repair import is_summary, repair_messages
 
@@ -105,8 +106,8 @@ def fit_messages(
     fitting.run()
     if fitting.tokens > budget:
         raise ContextOverflowError(
-            f"the messages that cannot be left out need {fitting.tokens} tokens, and the budget "
-            f"is {budget}: raise the budget, or make the last messages shorter"
+            f"the messages that cannot be left out need {counted(fitting.tokens, 'token')}, and "
+            f"the budget is {budget}: raise the budget, or make the last messages shorter"
         )
     return fitting.result()
 

@@ -14,6 +14,7 @@ import msgspec
 from ..errors import CompactionError, UsageError
 from ..model import Entry, EntryRef, Summary, Usage
 from ..rules import check
+from ..rules.wording import a_kind
 from .digest import digest
 from .estimate import EntryCounter
 from .ranges import (
@@ -257,7 +258,7 @@ def read_summary(answer: Any) -> SummaryAnswer:
     text = answer if isinstance(answer, str) else getattr(answer, "text", None)
     if not isinstance(text, str):
         raise UsageError(
-            f"summarize gave {type(answer).__name__}: give a text or a SummaryAnswer",
+            f"summarize gave {a_kind(answer)}: give a text or a SummaryAnswer",
             path="summarize",
         )
     usage = getattr(answer, "usage", None)
@@ -281,7 +282,7 @@ def read_draft(draft: Any, request: CompactRequest) -> CompactDraft | None:
         return None
     if not isinstance(draft, CompactDraft) or not isinstance(draft.summary, str):
         raise UsageError(
-            f"the compact function gave {type(draft).__name__}: give a CompactDraft with a "
+            f"the compact function gave {a_kind(draft)}: give a CompactDraft with a "
             "summary, or None",
             path="compact function",
         )

@@ -20,6 +20,7 @@ from ..model import (
     ToolResultPart,
 )
 from ..rules import check
+from ..rules.wording import counted
 from .cuts import SHORTEST, cut_middle, shown_json
 from .estimate import EntryCounter, history_tokens
 
@@ -259,5 +260,5 @@ def _line(part: Part, names: dict[int, str], limit: int) -> str:
 
 def _file(part: FilePart) -> str:
     name = part.name or part.uri or "without a name"
-    size = "" if part.data is None else f", {len(part.data)} bytes"
+    size = "" if part.data is None else f", {counted(len(part.data), 'byte')}"
     return f"{cut_middle(name, 200)} ({part.media_type}{size})"

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from ..model import Entry, Hit, Message, SessionRecord
 from ..rules.text import searchable
+from ..rules.wording import counted
 
 MOST = 1_000
 NOTHING_FOUND = "Nothing was found."
@@ -30,13 +31,9 @@ def show_sessions(records: Sequence[SessionRecord], here: str | None = None) -> 
     """Show sessions, a line for each."""
     return "\n".join(
         f"- {_session(record.id, here)}{f': {record.title}' if record.title else ''} "
-        f"({_number(record.messages)}, last active {_when(record.active_at)})"
+        f"({counted(record.messages, 'message')}, last active {_when(record.active_at)})"
         for record in records
     )
-
-
-def _number(messages: int) -> str:
-    return "1 message" if messages == 1 else f"{messages} messages"
 
 
 def cut(text: str, most: int = MOST) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,6 +13,8 @@ from ..model import Document, datetime_of
 from ..rules.prompt import BlockSpan, first_difference
 
 KEPT_CHANGES = 20
+KEPT_NOTES = 64 * 1024
+"""So many characters of notes are kept at most."""
 SMALL_BLOCK_TOKENS = 500
 UPDATES_INTRODUCTION = "These blocks of the system prompt have changed since it was written:"
 
@@ -45,13 +48,25 @@ class LoggedChange(msgspec.Struct, frozen=True, kw_only=True):
     alternates: bool = False
 
 
+class BlockNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model is told of changed blocks along with a message, each time it is shown.
+
+    `blocks` has the digest of what each of them held then, by label.
+    """
+
+    message: str
+    text: str
+    blocks: dict[str, str]
+
+
 class PromptDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The session's document `prompt`."""
+    """The session's document `prompt`. What is noted is about this text: another has no notes."""
 
     text: str
     fingerprint: str
     blocks: list[FrozenBlock]
     log: list[LoggedChange]
+    notes: list[BlockNote] = []
 
     def find(self, label: str) -> FrozenBlock | None:
         """Find a block as it was frozen."""
@@ -138,15 +153,28 @@ def with_log(
     if before is None:
         change = msgspec.structs.replace(change, blocks=_shown(new))
         return msgspec.structs.replace(new, log=[change])
-    log = [
-        msgspec.structs.replace(it, at_us=before_us) if it.at_us is None else it
-        for it in before.log
-    ]
+    log = _dated(before, before_us)
     difference = first_difference(before.text, new.text)
     if difference is not None:
         blocks = _changed(before, new)
         log.append(msgspec.structs.replace(change, blocks=blocks, first_difference=difference))
     return msgspec.structs.replace(new, log=log[-KEPT_CHANGES:])
+
+
+def with_note(frozen: PromptDocument, updated_us: int, note: BlockNote) -> PromptDocument:
+    """Add a note. Of too many the older half goes, at the price of one miss in the cache."""
+    notes = [*frozen.notes, note]
+    while len(notes) > 1 and sum(len(it.text) for it in notes) > KEPT_NOTES:
+        notes = notes[len(notes) // 2 :]
+    return msgspec.structs.replace(frozen, notes=notes, log=_dated(frozen, updated_us))
+
+
+def _dated(frozen: PromptDocument, updated_us: int) -> list[LoggedChange]:
+    """Return the log, its last change with the time of the document, which is written anew."""
+    return [
+        msgspec.structs.replace(it, at_us=updated_us) if it.at_us is None else it
+        for it in frozen.log
+    ]
 
 
 def changes_of(frozen: PromptDocument, updated_us: int) -> list[PromptChange]:
@@ -180,12 +208,30 @@ def _changed(before: PromptDocument, after: PromptDocument) -> list[str]:
 
 
 class BlockUpdate(msgspec.Struct, frozen=True, kw_only=True):
-    """A block that changed. `before` is None when it was not in the prompt or could not be read."""
+    """A block beside the prompt. `before` is None when it was not in it or could not be read.
+
+    `frozen` is the digest of what the prompt shows of it, and `digest` that of what it holds now.
+    """
 
     label: str
     before: str | None
     now: str | None
     heading: str = ""
+    frozen: str | None = None
+    digest: str = ""
+
+
+class PromptStanding(NamedTuple):
+    """The frozen prompt as it is stored, and what the blocks hold now."""
+
+    document: Document
+    frozen: PromptDocument
+    blocks: list[BlockUpdate]
+
+
+def untold(blocks: Sequence[BlockUpdate], told: Mapping[str, str]) -> list[BlockUpdate]:
+    """Return the blocks that hold something else than the model was last told."""
+    return [it for it in blocks if it.digest != told.get(it.label, it.frozen)]
 
 
 def describe_updates(changes: Sequence[BlockUpdate], count: Callable[[str], int]) -> str:
@@ -200,6 +246,8 @@ def _told(change: BlockUpdate, count: Callable[[str], int]) -> str:
         return f"{change.label.upper()} is no longer there."
     if not change.now:
         return f"{change.heading}\nThis block is empty now."
+    if change.now == change.before:
+        return f"{change.heading}\nThis block is again as it stands in the system prompt."
     if count(change.now) <= SMALL_BLOCK_TOKENS:
         return f"{change.heading}\n{change.now}"
     return f"{change.heading}\n{_shortened(change.before, change.now, count)}"

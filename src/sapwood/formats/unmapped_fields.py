@@ -10,6 +10,7 @@ import msgspec
 from ..errors import UsageError
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from ..rules.text import json_text
+from ..rules.wording import counted
 from .files import text_of
 
 Json = dict[str, Any]
@@ -57,7 +58,7 @@ def file_note(part: FilePart) -> str:
     if text is not None:
         return f"[file {title}]\n{text}"
     if part.data is not None:
-        return f"[file {title}, {len(part.data)} bytes]"
+        return f"[file {title}, {counted(len(part.data), 'byte')}]"
     is_inline = (part.uri or "").startswith("data:")
     return f"[file {title}]" if is_inline or not part.uri else f"[file {title}: {part.uri}]"
 

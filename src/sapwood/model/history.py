@@ -132,6 +132,17 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
             for message in ([entry] if isinstance(entry, Message) else entry.pinned)
         ]
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: who said what, one line for each entry."""
+        from .notebook import entry_rows, many, middle_left_out, page
+
+        facts = [
+            many(len(self.entries), "entry", "entries"),
+            f"{self.context_tokens:,} tokens shown",
+            "there is more" if self.more else "",
+        ]
+        return page("History", facts, middle_left_out(entry_rows(self.entries)))
+
 
 class RowStatistic(msgspec.Struct, frozen=True, kw_only=True):
     """How large a message is: the stored size of its body, and its tokens."""

@@ -39,8 +39,8 @@ class ModelInput(msgspec.Struct, frozen=True, kw_only=True):
     `tokens` counts the prompt, the messages and the tools. `left_out` and `shortened` are the ids
     of messages that are not shown, or not whole, because of the budget; nothing stored was changed.
     `more` says that what comes before all of these was not even read, and is left out, too.
-    `updates` tells what changed in the blocks since the prompt was frozen; it is also the last of
-    the messages. It is empty when a message that is shown has kept it.
+    `updates` is what changed in the blocks and none of the messages tells: it goes along with the
+    user's next one. `cache_key` is the same for a session and its forks, whose inputs begin alike.
     """
 
     prompt: str
@@ -53,3 +53,25 @@ class ModelInput(msgspec.Struct, frozen=True, kw_only=True):
     updates: str = ""
     leaf: str | Root
     more: bool = False
+    cache_key: str | None = None
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the prompt to be opened, one line for each message."""
+        from .notebook import folded, many, message_row, middle_left_out, page, row
+
+        budget = "" if self.budget is None else f" of {self.budget:,}"
+        facts = [
+            f"{self.tokens:,}{budget} tokens",
+            many(len(self.messages), "message"),
+            f"{len(self.left_out):,} left out" if self.left_out else "",
+            f"{len(self.shortened):,} shortened" if self.shortened else "",
+            "what comes before was not read" if self.more else "",
+        ]
+        rows = [
+            message_row(it.role, it.parts, *([it.id] if it.id else []), name=it.name)
+            for it in self.messages
+        ]
+        head = [folded(f"prompt, {many(len(self.prompt), 'character')}", self.prompt)]
+        if self.tools:
+            head.append(row("tools", ", ".join(it.name for it in self.tools)))
+        return page("Model input", facts, [*head, *middle_left_out(rows)])

@@ -213,6 +213,25 @@ class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
     sessions: list[SessionRecord]
     cursor: str | None
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: a table."""
+        from .notebook import MOST_ROWS, many, minute, note, page, table
+
+        rows = [
+            [
+                it.id,
+                it.title or "",
+                str(it.messages),
+                minute(it.active_at),
+                f"{it.preview.name or it.preview.role}: {it.preview.text}" if it.preview else "",
+            ]
+            for it in self.sessions[:MOST_ROWS]
+        ]
+        more = "there are more" if self.cursor or len(self.sessions) > MOST_ROWS else ""
+        titles = ["session", "title", "messages", "active", "last"]
+        body = [table(titles, rows)] if rows else [note("none")]
+        return page("Sessions", [many(len(self.sessions), "session"), more], body)
+
 
 class OwnedSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session, and whose it is."""

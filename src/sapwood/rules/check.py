@@ -31,7 +31,7 @@ from .codec import encode_json, refuse_json
 from .ids import check_key, check_name, check_time
 from .system import MOST_PARTS
 from .tokens import MAX_TOKENS
-from .wording import a_kind
+from .wording import a_kind, with_article
 
 MAX_PAGE = 10_000
 MAX_HITS = 1_000
@@ -117,13 +117,15 @@ def count(value: int, what: str, least: int, most: int = MAX_WHOLE) -> None:
 def instance(value: Any, kind: type, what: str) -> None:
     """Check a record's type, so that a wrong one is named and not stumbled over."""
     if not isinstance(value, kind):
-        raise UsageError(f"{what} must be a {kind.__name__}, not {type(value).__name__}", path=what)
+        raise UsageError(
+            f"{what} must be {with_article(kind.__name__)}, not {a_kind(value)}", path=what
+        )
 
 
 def function(value: Any, what: str) -> None:
     """Check that something can be called."""
     if not callable(value):
-        raise UsageError(f"{what} must be a function, not {type(value).__name__}", path=what)
+        raise UsageError(f"{what} must be a function, not {a_kind(value)}", path=what)
 
 
 def new_session(new: NewSession) -> None:

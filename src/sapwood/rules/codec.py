@@ -98,9 +98,7 @@ def pack(
 ) -> Packed:
     """Check and encode a message; everything that is wrong with it is told here."""
     if not isinstance(message, NewMessage):
-        raise UsageError(
-            f"a message must be a NewMessage, not {type(message).__name__}", path="message"
-        )
+        raise UsageError(f"a message must be a NewMessage, not {a_kind(message)}", path="message")
     id = message.id
     if id is None:
         id = new_id()
@@ -179,7 +177,7 @@ def _listed(values: Iterable[Any], what: str) -> list[Any]:
     try:
         return list(values)
     except TypeError:
-        raise UsageError(f"{what} must be a list, not {type(values).__name__}", path=what) from None
+        raise UsageError(f"{what} must be a list, not {a_kind(values)}", path=what) from None
 
 
 def encode_body(body: Body, max_bytes: int = MAX_MESSAGE_BYTES, is_plain: bool = False) -> bytes:
@@ -332,7 +330,7 @@ def refuse_body(body: Body) -> None:
     """Raise a UsageError that names the first place where a body is not JSON."""
     for what, value in (("metadata", body.metadata), ("extra", body.extra)):
         if not isinstance(value, dict):
-            raise UsageError(f"{what} must be a dict, not {type(value).__name__}", path=what)
+            raise UsageError(f"{what} must be a dict, not {a_kind(value)}", path=what)
         refuse_json(value, what)
     for index, part in enumerate(body.parts):
         _refuse_part(part, f"parts[{index}]")

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ..errors import MessageTooLargeError, UsageError
 from .codec import MARK_ROLE, Packed, decode_json, encode_json
 from .ids import check_name
+from .wording import a_kind
 
 _encode_canonical = msgspec.json.Encoder(order="deterministic").encode
 
@@ -24,7 +25,7 @@ def with_data(
 ) -> list[Packed]:
     """Return a batch whose last message has data; of an empty one, a mark."""
     if not isinstance(data, dict):
-        raise UsageError(f"data must be a dict, not {type(data).__name__}", path="data")
+        raise UsageError(f"data must be a dict, not {a_kind(data)}", path="data")
     encoded = encode_json(data, "data")
     if id is not None:
         check_name(id, "id")

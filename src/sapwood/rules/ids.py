@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 
 from ..errors import UsageError
+from .wording import a_kind
 
 MAX_NAME_BYTES = 256
 MAX_KEY_BYTES = 1024
@@ -53,7 +54,7 @@ def check_name(value: str, what: str, most: int = MAX_NAME_BYTES) -> None:
     if type(value) is str and value.isascii() and value.isprintable() and 0 < len(value) <= most:
         return
     if not isinstance(value, str):
-        raise UsageError(f"{what} must be a string, not {type(value).__name__}", path=what)
+        raise UsageError(f"{what} must be a string, not {a_kind(value)}", path=what)
     if not value:
         raise UsageError(f"{what} is empty: give 1 to {most} bytes", path=what)
     try:

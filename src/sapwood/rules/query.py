@@ -30,6 +30,7 @@ from .match import (
     terms,
 )
 from .text import solid
+from .wording import a_kind
 
 __all__ = [
     "MAX_QUERY",
@@ -81,7 +82,7 @@ def _error(message: str) -> UsageError:
 
 def _refuse(text: Any) -> None:
     if not isinstance(text, str):
-        raise _error(f"the query must be a string, not {type(text).__name__}")
+        raise _error(f"the query must be a string, not {a_kind(text)}")
     if not text or text.isspace():
         raise _error("the query is empty: give at least one word to look for")
     if len(text) > MAX_QUERY:

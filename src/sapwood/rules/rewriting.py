@@ -22,6 +22,7 @@ from ..model import (
 )
 from . import check, document_checks
 from .codec import Packed, encode_json, pack
+from .wording import a_kind
 
 CHANGEABLE: dict[type, frozenset[str]] = {
     SessionRecord: frozenset({"title", "attributes"}),
@@ -55,15 +56,15 @@ class Replacement(NamedTuple):
 
 def replacement(given: Rewritable, made: Rewritable, max_bytes: int) -> Replacement:
     """Return what replaces a thing; refuse what cannot be stored, or is another thing."""
-    what = type(given).__name__
+    what = a_kind(given)
     if type(made) is not type(given):
         raise UsageError(
-            f"the function made a {type(made).__name__} of a {what}: give it back, changed or not",
+            f"the function made {a_kind(made)} of {what}: give it back, changed or not",
             path="function",
         )
     for name in given.__struct_fields__:
         if name not in CHANGEABLE[type(given)] and getattr(made, name) != getattr(given, name):
-            raise UsageError(f"{name} of a {what} cannot be rewritten", path=f"function.{name}")
+            raise UsageError(f"{name} of {what} cannot be rewritten", path=f"function.{name}")
     return Replacement(given, made, _stored(made, max_bytes))
 
 

@@ -7,7 +7,9 @@ from difflib import get_close_matches
 
 
 def a_kind(value: object) -> str:
-    """Return the name of a value's type with its article, such as "an int"."""
+    """Return the name of a value's type with its article, such as "an int", or "None"."""
+    if value is None or isinstance(value, bytes):
+        return "None" if value is None else "bytes"
     return with_article(type(value).__name__)
 
 
@@ -18,9 +20,9 @@ def with_article(noun: str) -> str:
     return f"an {noun}" if noun[:1].lower() in tuple("aeiou") else f"a {noun}"
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, such as "1 session" or "2 sessions"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, such as "1 session", "2 sessions" or "2 entries"."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -12,18 +12,22 @@ if TYPE_CHECKING:
     from ._async.session import AsyncSession
     from ._async.turn import AsyncTurn
     from ._async.turn_answer import AsyncTurnAnswer
+    from ._async.turn_stream import AsyncTurnStream
     from ._sync.turn import Turn
     from ._sync.turn_answer import TurnAnswer
+    from ._sync.turn_stream import TurnStream
 
 __all__ = [
     "AsyncSession",
     "AsyncSessionManager",
     "AsyncTurn",
     "AsyncTurnAnswer",
+    "AsyncTurnStream",
     "Session",
     "SessionManager",
     "Turn",
     "TurnAnswer",
+    "TurnStream",
 ]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that is there
@@ -37,7 +41,9 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one t
             "AsyncSessionManager": "._async.manager",
             "AsyncTurn": "._async.turn",
             "AsyncTurnAnswer": "._async.turn_answer",
+            "AsyncTurnStream": "._async.turn_stream",
             "Turn": "._sync.turn",
             "TurnAnswer": "._sync.turn_answer",
+            "TurnStream": "._sync.turn_stream",
         },
     )

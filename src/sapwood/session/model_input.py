@@ -5,8 +5,8 @@ The messages are made from a history: valid for a model, and within a budget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -24,10 +24,13 @@ from ..model import (
 from ..rules import check
 from ..rules.prompt import PromptBlock, render
 from ..rules.tokens import TokenCounter, count_tokens, estimate_parts, estimate_text
-from ..rules.wording import a_kind
+from ..rules.turns import is_said_by_user
+from ..rules.wording import a_kind, counted
 
 if TYPE_CHECKING:
+    from ..compaction.fit import Fitted
     from ..context import Block, LoadedKey
+    from ..context.prompt_document import BlockNote, BlockUpdate, PromptStanding
 
 BYTES_FOR_A_TOKEN = 8
 """So much of the end of a history most likely fills a budget."""
@@ -59,8 +62,9 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
 
     prompt: str = ""
     tools: list[ToolDefinition] = []
-    updates: str = ""
     loaded: Sequence[LoadedKey] | None = None
+    standing: PromptStanding | None = None
+    describe: Callable[[Sequence[BlockUpdate]], str] = lambda changes: ""
 
     @property
     def tokens(self) -> int:
@@ -85,15 +89,29 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
             taken.add(tool.name)
         return msgspec.structs.replace(self, tools=[*self.tools, *tools]) if tools else self
 
-    def room_in(self, budget: int, updates: int) -> int:
-        """Return how much of a budget is left for the messages; so much the updates cost."""
-        tokens = self.tokens + updates
-        if tokens > budget:
+    def room_in(self, budget: int) -> int:
+        """Return how much of a budget is left for the messages."""
+        if self.tokens > budget:
             raise ContextOverflowError(
-                f"the prompt and the tools alone need {tokens} tokens, and the budget is "
-                f"{budget}: raise the budget, or limit the blocks by max_tokens"
+                f"the prompt and the tools alone need {counted(self.tokens, 'token')}, and the "
+                f"budget is {budget}: raise the budget, or limit the blocks by max_tokens"
             )
-        return budget - tokens
+        return budget - self.tokens
+
+    def notes_on(self, messages: Collection[str]) -> list[BlockNote]:
+        """Return what is told along with some messages, the oldest first."""
+        if self.standing is None:
+            return []
+        return [note for note in self.standing.frozen.notes if note.message in messages]
+
+    def changes_beside(self, notes: Sequence[BlockNote]) -> list[BlockUpdate]:
+        """Return the blocks of which neither the prompt nor these notes tell what they hold."""
+        if self.standing is None:
+            return []
+        from ..context.prompt_document import untold
+
+        told = {label: digest for note in notes for label, digest in note.blocks.items()}
+        return untold(self.standing.blocks, told)
 
     def elided(self, messages: list[ModelMessage]) -> list[ModelMessage]:
         """Leave out what was loaded once and is loaded no more."""
@@ -128,44 +146,113 @@ def prompt_of(blocks: Sequence[Block]) -> str:
     ).text
 
 
-def input_of(
-    history: History, budget: int | None, shown: ShownContext, counter: TokenCounter | None
-) -> ModelInput:
-    """Make it of a history, with what the blocks have to say at its end."""
-    from ..compaction import fit_messages, model_messages, repair_messages
+class MadeInput(NamedTuple):
+    """An input, and what it tells for the first time of changed blocks."""
 
-    stored = _stored_messages(history.entries)
-    sent = {it.id: it.extra["sent"] for it in stored if isinstance(it.extra.get("sent"), str)}
-    if any(shown.updates in text for text in sent.values()):
-        shown = msgspec.structs.replace(shown, updates="")
-    before = [_with_sent(it, sent.get(it.id or "")) for it in model_messages(history.entries)]
-    messages = repair_messages(shown.elided(before))
-    counted = {it.id: it.tokens for it in stored if it.id not in sent}
-    cost = _counter_of(counted, before, counter)
-    said = (
-        [ModelMessage(role="user", parts=[TextPart(text=shown.updates)])] if shown.updates else []
-    )
-    left_out: list[str] = []
-    shortened: list[str] = []
-    if budget is not None:
-        summaries = [entry for entry in history.entries if isinstance(entry, Summary)]
-        pinned = {message.id for summary in summaries for message in summary.pinned}
-        room = shown.room_in(budget, sum(map(cost, said)))
-        fitted = fit_messages(messages, room, cost, keep=pinned)
-        messages, left_out, shortened = fitted.messages, fitted.left_out, fitted.shortened
-    messages = [*messages, *said]
-    return ModelInput(
+    input: ModelInput
+    note: BlockNote | None
+
+
+def input_of(
+    history: History,
+    budget: int | None,
+    shown: ShownContext,
+    counter: TokenCounter | None,
+    cache_key: str | None = None,
+) -> MadeInput:
+    """Make it of a history, and tell along with its question what changed in the blocks."""
+    from ..compaction.fit import Fitted
+
+    stored = {it.id: it for it in _stored_messages(history.entries)}
+    told_by, asked = set(stored), _asked_last(history.entries)
+    room = None if budget is None else shown.room_in(budget)
+    while True:
+        notes, note, updates = _notes(shown, told_by, asked)
+        messages, cost = _shown_messages(history.entries, stored, shown, notes, counter)
+        if room is None:
+            fitted = Fitted(messages=messages, left_out=[], shortened=[], tokens=0)
+            break
+        fitted = _fit(history.entries, messages, room, cost)
+        unseen = told_by.intersection(fitted.left_out)
+        if not unseen.intersection(it.message for it in notes):
+            break
+        # What a message told that is left out, another has to tell.
+        told_by -= unseen
+    given = ModelInput(
         prompt=shown.prompt,
-        messages=messages,
+        messages=fitted.messages,
         tools=shown.tools,
-        tokens=shown.tokens + sum(map(cost, messages)),
+        tokens=shown.tokens + sum(map(cost, fitted.messages)),
         budget=budget,
-        left_out=left_out,
-        shortened=shortened,
-        updates=shown.updates,
+        left_out=fitted.left_out,
+        shortened=fitted.shortened,
+        updates=updates,
         leaf=history.leaf,
         more=history.more,
+        cache_key=cache_key,
     )
+    return MadeInput(given, note)
+
+
+def _notes(
+    shown: ShownContext, told_by: Collection[str], asked: str | None
+) -> tuple[list[BlockNote], BlockNote | None, str]:
+    """Return what is told along with the messages, what of it is new, and what nobody tells.
+
+    A question is where a model hears of it and does not answer it. While there is none at the end,
+    it waits: put further up it would cost the cache of all that follows.
+    """
+    notes = shown.notes_on(told_by)
+    changes = shown.changes_beside(notes)
+    text = shown.describe(changes) if changes else ""
+    if not changes or asked is None:
+        return notes, None, text
+    from ..context.prompt_document import BlockNote
+
+    digests = {change.label: change.digest for change in changes}
+    note = BlockNote(message=asked, text=text, blocks=digests)
+    return [*notes, note], note, ""
+
+
+def _asked_last(entries: Sequence[Entry]) -> str | None:
+    """Return the id of what the user said, if nothing follows it."""
+    match entries:
+        case [*_, Message(parts=[_, *_]) as last] if is_said_by_user(last):
+            return last.id
+    return None
+
+
+def _shown_messages(
+    entries: Sequence[Entry],
+    stored: Mapping[str, Message],
+    shown: ShownContext,
+    notes: Sequence[BlockNote],
+    counter: TokenCounter | None,
+) -> tuple[list[ModelMessage], Callable[[ModelMessage], int]]:
+    """Return the messages with what is sent along with them, and what counts them."""
+    from ..compaction import model_messages, repair_messages
+
+    sent: dict[str, list[str]] = {
+        it.id: [it.extra["sent"]] for it in stored.values() if isinstance(it.extra.get("sent"), str)
+    }
+    for note in notes:
+        sent.setdefault(note.message, []).append(note.text)
+    before = [_with_sent(it, sent.get(it.id or "")) for it in model_messages(entries)]
+    counted = {id: it.tokens for id, it in stored.items() if id not in sent}
+    return repair_messages(shown.elided(before)), _counter_of(counted, before, counter)
+
+
+def _fit(
+    entries: Sequence[Entry],
+    messages: Sequence[ModelMessage],
+    room: int,
+    cost: Callable[[ModelMessage], int],
+) -> Fitted:
+    from ..compaction import fit_messages
+
+    summaries = [entry for entry in entries if isinstance(entry, Summary)]
+    pinned = {message.id for summary in summaries for message in summary.pinned}
+    return fit_messages(messages, room, cost, keep=pinned)
 
 
 def _stored_messages(entries: Sequence[Entry]) -> list[Message]:
@@ -176,11 +263,11 @@ def _stored_messages(entries: Sequence[Entry]) -> list[Message]:
     ]
 
 
-def _with_sent(message: ModelMessage, sent: str | None) -> ModelMessage:
+def _with_sent(message: ModelMessage, sent: Sequence[str] | None) -> ModelMessage:
     """Put what was sent along with a user's message before what the user said."""
     if sent is None:
         return message
-    part = TextPart(text=SENT_HEADING + sent + SENT_END)
+    part = TextPart(text=SENT_HEADING + "\n\n".join(sent) + SENT_END)
     return msgspec.structs.replace(message, parts=[part, *message.parts])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ..errors import UsageError
 from ..model import Part, ReasoningPart, TextPart
+from ..rules.wording import a_kind
 
 INTERVAL_S = 1.0
 """How long a piece waits at least, so that a quick answer is one write, and a long one is one of
@@ -42,10 +43,14 @@ class PartialAnswer:
     def add_part(self, part: Part) -> bool:
         """Add a whole part, as a finished tool call; return whether it is time to save."""
         if not isinstance(part, Part):
-            raise UsageError(f"part is a {type(part).__name__}: give a part", path="part")
+            raise UsageError(f"part is {a_kind(part)}: give a part", path="part")
         self._close()
         self._parts.append(part)
         return self._is_due(1)
+
+    def restart(self) -> None:
+        """Forget all that was added: the answer begins anew. What is stored stays until then."""
+        self._parts, self._pieces = [], []
 
     @property
     def parts(self) -> list[Part]:
@@ -62,7 +67,7 @@ class PartialAnswer:
 
     def _add(self, kind: type[TextPart | ReasoningPart], text: str) -> bool:
         if type(text) is not str:
-            raise UsageError(f"a piece is a {type(text).__name__}: give a string", path="text")
+            raise UsageError(f"a piece is {a_kind(text)}: give a string", path="text")
         if kind is not self._kind:
             self._close()
             self._kind = kind
@@ -79,6 +84,20 @@ class PartialAnswer:
             self._due_at = self._clock() + self._interval_s
             return False
         return self._unsaved >= self._limit or self._clock() >= self._due_at
+
+    def _grow(self, size: int) -> bool:
+        """Note that there is so much more; return whether somebody has to look when to save it."""
+        before = self._unsaved
+        self._unsaved = more = before + size
+        if self._due_at is None:
+            self._due_at = self._clock() + self._interval_s
+        return before == 0 or more >= self._limit or self._clock() >= self._due_at
+
+    def _wait_s(self) -> float | None:
+        """Return how long what is new may wait; None when nothing is new."""
+        if self._unsaved == 0 or self._due_at is None:
+            return None
+        return 0 if self._unsaved >= self._limit else max(0, self._due_at - self._clock())
 
     def _saved(self, unsaved: int) -> None:
         """Note that what was unsaved when a write began is stored."""

@@ -32,7 +32,7 @@ def check_place(place: object, what: str) -> None:
         check.name(place, what)
     elif not isinstance(place, (Message, Root)):
         raise UsageError(
-            f"{what} must be a message, its id or ROOT, not {type(place).__name__}", path=what
+            f"{what} must be a message, its id or ROOT, not {a_kind(place)}", path=what
         )
 
 

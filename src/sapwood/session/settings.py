@@ -76,7 +76,7 @@ def settings_of(fields: SettingFields, beside: Sequence[str] = ()) -> SessionSet
     for name in ("context", "listeners", "sanitizers"):
         value = changes.get(name, ())
         if not isinstance(value, (list, tuple)):
-            raise UsageError(f"{name} must be a list, not {type(value).__name__}", path=name)
+            raise UsageError(f"{name} must be a list, not {a_kind(value)}", path=name)
         changes[name] = tuple(value)
     changes["roles"] = _roles(changes.get("roles", ()))
     return checked(SessionSettings(**changes))

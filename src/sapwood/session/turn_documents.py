@@ -80,7 +80,9 @@ def turn_id_of(turn: Message | str) -> str:
     return str(mark_of(turn).get("id", turn.id)) if isinstance(turn, Message) else turn
 
 
-def marked(new: NewMessage, turn: str, state: str, session: str, sent: str | None) -> NewMessage:
+def marked(
+    new: NewMessage, turn: str, state: str, session: str, sent: str | None = None
+) -> NewMessage:
     """Let a message say which turn it belongs to, and what was sent along with it."""
     extra = {} if isinstance(new.extra, msgspec.UnsetType) else new.extra
     if sent is not None:
@@ -91,9 +93,7 @@ def marked(new: NewMessage, turn: str, state: str, session: str, sent: str | Non
     return msgspec.structs.replace(new, extra={**extra, MARK: mark})
 
 
-def again(
-    message: Message, turn: str, state: str, session: str, sent: str | None = None
-) -> NewMessage:
+def again(message: Message, turn: str, state: str, session: str) -> NewMessage:
     """Make a stored message into the one that replaces it, with another mark."""
     new = NewMessage(
         id=message.id,
@@ -104,7 +104,7 @@ def again(
         tokens=message.tokens,
         extra=message.extra,
     )
-    return marked(new, turn, state, session, sent)
+    return marked(new, turn, state, session)
 
 
 def taken_up(id: str, record: TurnRecord | None, last: Message) -> tuple[TurnRecord, str]:

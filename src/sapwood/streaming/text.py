@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..model import NewMessage, TextPart
+from ..rules.wording import a_kind
 from .events import StreamEvent, TextEvent
 from .reader import NOTHING, StreamReader, joined
 
@@ -20,7 +21,7 @@ class TextReader(StreamReader):
     def read(self, item: Any) -> tuple[StreamEvent, ...]:
         """Return the events of an item."""
         if not isinstance(item, str):
-            raise UsageError(f"the stream gave a {type(item).__name__} after text", path="response")
+            raise UsageError(f"the stream gave {a_kind(item)} after text", path="response")
         if not item:
             return NOTHING
         self._pieces.append(item)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import UsageError
-from ..model import NewMessage
+from ..model import NewMessage, Part, Usage
+from ..rules.wording import a_kind
 from .anthropic import MessageReader
 from .events import StreamEvent
 from .openai_chat import ChatReader
 from .openai_responses import ResponseReader
+from .parts import PartReader
 from .reader import NOTHING, StreamReader, fields_of
 from .text import TextReader
 
@@ -41,6 +43,8 @@ def _reader_for(first: Any, model: str) -> StreamReader:
     """Return the reader of a stream that begins with an item."""
     if isinstance(first, str):
         return TextReader(model)
+    if isinstance(first, (Part, Usage)):
+        return PartReader(model)
     fields = fields_of(first)
     kind = fields.get("type")
     if "choices" in fields or kind == "chunk" or (kind is None and "error" in fields):
@@ -51,7 +55,7 @@ def _reader_for(first: Any, model: str) -> StreamReader:
         if kind in ("ping", "error") or kind.startswith(("message_", "content_block_")):
             return MessageReader(model)
     raise UsageError(
-        f"the stream begins with a {type(first).__name__} of no known kind: give what the SDK of "
-        "OpenAI or Anthropic returns with stream=True, or an iterator of strings",
+        f"the stream begins with {a_kind(first)} of no known kind: give what the SDK of "
+        "OpenAI or Anthropic returns with stream=True, or an iterator of strings or parts",
         path="response",
     )

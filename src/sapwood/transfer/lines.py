@@ -31,6 +31,7 @@ from ..model import (
     SystemFields,
     Usage,
 )
+from ..rules.wording import counted
 from ..store import Store
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -238,8 +239,9 @@ def iter_lines(file: BinaryIO) -> Iterator[NumberedLine]:
             if (line.sessions, line.messages) != (sessions, messages):
                 raise wrong(
                     number,
-                    f"counts {line.sessions} sessions and {line.messages} messages, and the file "
-                    f"has {sessions} and {messages}: lines are missing",
+                    f"counts {counted(line.sessions, 'session')} and "
+                    f"{counted(line.messages, 'message')}, and the file has {sessions} and "
+                    f"{messages}: lines are missing",
                 )
             continue
         sessions += isinstance(line, SessionLine)

@@ -136,7 +136,7 @@ def test_hybrid_takes_the_summary_when_there_is_one() -> None:
         (fail, "asleep"),
         (hang, "TimeoutError"),
         (lambda _: "  ", "blank"),
-        (lambda _: None, "NoneType"),
+        (lambda _: None, "gave None"),
         (lambda _: "All\ud800.", "lone surrogate at character 3"),
     ],
 )

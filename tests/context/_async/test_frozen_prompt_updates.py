@@ -7,7 +7,8 @@ import pytest
 from sapwood.context import (
     BlockConfig,
 )
-from sapwood.errors import StoreCorruptError, UsageError
+from sapwood.context.prompt_document import BlockNote
+from sapwood.errors import ReadOnlyError, StoreCorruptError, UsageError
 from sapwood.rules.prompt import FRAME
 from sapwood.store import AsyncStore
 from sapwood.testing import ManualClock
@@ -174,3 +175,61 @@ async def test_a_damaged_prompt_is_told_and_mended_by_a_refresh(
             await call()
     assert await context.refresh() == frozen
     assert await context.freeze() == frozen
+
+
+# what was told
+
+
+async def test_a_note_is_kept_only_beside_the_prompt_that_it_is_about(
+    make: Make, clock: ManualClock
+) -> None:
+    context = make(SOUL, MEMORY)
+    text = await context.freeze()
+    frozen_us = clock.now_us
+    clock.advance(1)
+    await context.replace("memory", "a")
+    standing = await context.standing()
+    assert standing is not None
+    note = BlockNote(message="m", text="told", blocks={"memory": "digest"})
+    assert await context.keep_note(note, standing)
+    assert not await context.keep_note(note, standing)
+    kept = await make(SOUL, MEMORY).standing()
+    assert kept is not None
+    assert kept.frozen.notes == [note]
+    assert await context.freeze() == text
+    [change] = (await context.cache_report()).changes
+    assert change.at_us == frozen_us
+    await context.refresh()
+    anew = await context.standing()
+    assert anew is not None
+    assert anew.frozen.notes == []
+
+
+async def test_of_too_many_notes_the_oldest_go(make: Make) -> None:
+    context = make(SOUL)
+    await context.freeze()
+    for number in range(40):
+        standing = await context.standing()
+        assert standing is not None
+        note = BlockNote(message=f"{number}", text="x" * 2_000, blocks={})
+        assert await context.keep_note(note, standing)
+    standing = await context.standing()
+    assert standing is not None
+    left = [int(it.message) for it in standing.frozen.notes]
+    assert left == list(range(left[0], 40))
+    assert 16 <= len(left) <= 32
+
+
+async def test_where_nothing_can_be_written_it_is_told_all_the_same(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = make(SOUL)
+    await context.freeze()
+    standing = await context.standing()
+    assert standing is not None
+
+    async def refuse(*args: object, **more: object) -> None:
+        raise ReadOnlyError("no")
+
+    monkeypatch.setattr(context.store, "put_document", refuse)
+    assert await context.keep_note(BlockNote(message="m", text="t", blocks={}), standing)

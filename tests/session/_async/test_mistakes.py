@@ -255,7 +255,7 @@ async def test_a_sanitizer_sees_each_message_and_may_change_or_refuse_it(
     assert [it.text for it in await chat.append_all([("user", "4711")])] == ["****"]
     with pytest.raises(PermissionError, match="no metadata"):
         await chat.append("user", "x", metadata={"a": 1})
-    with pytest.raises(UsageError, match="sanitizer gave a NoneType"):
+    with pytest.raises(UsageError, match="sanitizer gave None"):
         await chat.with_sanitizer(lambda _: None).append("user", "x")  # type: ignore[arg-type, return-value]
 
 

@@ -64,7 +64,7 @@ async def test_a_changed_block_is_told_once_and_stays_where_it_was_told(
         text = told.messages[-1].text
         assert text.index(RECALLED) < text.index("Likes rain.") < text.index("two")
         await turn.complete("assistant", "2")
-    assert (await chat.get(asked.id)).extra["turn"]["state"] == "open"
+    assert (await chat.get(asked.id)).version == asked.version
     async with chat.turn() as turn:
         await turn.append("user", "three")
         after = await turn.prepare()

@@ -66,7 +66,7 @@ def test_a_changed_block_is_told_once_and_stays_where_it_was_told(
         text = told.messages[-1].text
         assert text.index(RECALLED) < text.index("Likes rain.") < text.index("two")
         turn.complete("assistant", "2")
-    assert (chat.get(asked.id)).extra["turn"]["state"] == "open"
+    assert (chat.get(asked.id)).version == asked.version
     with chat.turn() as turn:
         turn.append("user", "three")
         after = turn.prepare()

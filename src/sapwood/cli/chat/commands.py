@@ -9,9 +9,10 @@ import msgspec
 
 from ...errors import UsageError
 from ...model import SessionRecord, Summary
+from ...rules.wording import counted
 from ..hit_output import hit_lines, hits_json
 from ..output import Output, clean, shorten
-from ..records import brief, overlay_json
+from ..records import brief, out_of, overlay_json
 from ..tree_output import TreePage, read_view, show_tree, tree_json
 from .conversation import new_conversation
 from .screen import summary_note
@@ -108,15 +109,11 @@ def _context(chat: Chat, rest: str) -> None:
     ]
     counts = {"messages": messages, "summaries": summaries, "tokens": tokens, "budget": budget}
     lines = [
-        f"{_out_of(tokens, budget)} tokens shown",
-        f"{messages} messages and {summaries} summaries",
-        *(f"{clean(it.label)}: {_out_of(it.tokens, it.max_tokens)} tokens" for it in blocks),
+        f"{out_of(tokens, budget, 'token')} shown",
+        f"{counted(messages, 'message')} and {counted(summaries, 'summary', 'summaries')}",
+        *(f"{clean(it.label)}: {out_of(it.tokens, it.max_tokens, 'token')}" for it in blocks),
     ]
     chat.screen.show("context", {**counts, "blocks": block_values}, lines)
-
-
-def _out_of(count: int, most: int | None) -> str:
-    return str(count) if most is None else f"{count} of {most}"
 
 
 def _compact(chat: Chat, focus: str) -> None:
@@ -133,8 +130,8 @@ def _search(chat: Chat, query: str) -> None:
 def _usage(chat: Chat, rest: str) -> None:
     totals = chat.conversation.session.usage()
     lines = [
-        f"{clean(it.model)}  {it.calls} calls  {it.input_tokens} in ({it.cached_tokens} cached)  "
-        f"{it.output_tokens} out ({it.reasoning_tokens} reasoning)"
+        f"{clean(it.model)}  {counted(it.calls, 'call')}  {it.input_tokens} in "
+        f"({it.cached_tokens} cached)  {it.output_tokens} out ({it.reasoning_tokens} reasoning)"
         for it in totals
     ]
     value = {"models": [msgspec.structs.asdict(it) for it in totals]}

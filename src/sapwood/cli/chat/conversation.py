@@ -16,6 +16,7 @@ from ...errors import CompactionError, UsageError
 from ...model import ROOT, CompactEvent, Message, ModelInput, Overlay
 from ...session import Session, SessionManager
 from ..output import clean, shorten
+from ..short_ids import begun_session
 
 TAG = "chat"
 TITLE_WIDTH = 60
@@ -167,6 +168,7 @@ def open_conversation(
         page = sessions.list_sessions(tags=[TAG], limit=1)
         found = sessions.find(page.sessions[0].id) if page.sessions else None
     else:
+        id = begun_session(sessions, id)
         found = sessions.find(id)
     if found is not None:
         return Conversation(sessions, found, setup), False

@@ -41,8 +41,8 @@ class EndpointModel:
 
     def answer(self, given: ModelInput) -> AnswerPieces:
         """Stream an answer; tool calls come whole, at its end."""
-        # What a model thought is not told to it again.
-        request = input_to_openai_chat(given, reasoning="omit")
+        # What a model thought is not told to it again. Not every server takes a key for its cache.
+        request = input_to_openai_chat(given, reasoning="omit", cache=False)
         response = self._client.chat.completions.create(
             model=self.name, **request, stream=True, stream_options={"include_usage": True}
         )

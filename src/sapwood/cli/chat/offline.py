@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from ...compaction.function import Summarize
 from ...model import ModelInput, ModelMessage, TextPart, ToolCallPart, ToolResultPart
-from .chat_model import AnswerEnd, AnswerPieces
+from ...rules.wording import counted
+from .chat_model import AnswerEnd, AnswerPart, AnswerPieces
 
 MARK = "[offline stand-in]"
 SEARCH = "session_search"
@@ -27,6 +28,10 @@ class OfflineModel:
 
     def __init__(self, pause_s: float = 0.0) -> None:
         self._pause_s = pause_s
+
+    def __call__(self, given: ModelInput) -> Iterator[AnswerPart]:
+        """Answer as a model of an agent's."""
+        return (piece for piece in self.answer(given) if not isinstance(piece, AnswerEnd))
 
     def answer(self, given: ModelInput) -> AnswerPieces:
         """Answer word by word; a request to find something calls the tool for it."""
@@ -63,6 +68,6 @@ def _about(messages: Sequence[ModelMessage], last: ModelMessage) -> str:
     questions = sum(message.role == "user" for message in messages)
     return (
         "There is no model here, so nobody understood this. Your message number "
-        f"{questions} has {len(words)} word{'' if len(words) == 1 else 's'}: “{said}”. "
+        f"{questions} has {counted(len(words), 'word')}: “{said}”. "
         "Write “find” and a word, and I search your conversations."
     )

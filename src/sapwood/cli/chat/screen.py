@@ -19,8 +19,10 @@ from ...model import (
     ToolCallPart,
     Usage,
 )
+from ...rules.wording import counted
 from ..output import Output, clean, clean_block, encode_json, note, shorten, write_json_line
 from ..records import brief, message_json, saving_of, text_of
+from ..short_ids import short
 from .chat_model import AnswerPart
 from .stored_answer import AnswerState
 
@@ -121,8 +123,8 @@ class Screen:
     def entered(self, record: SessionRecord, is_new: bool, standing: Standing) -> None:
         """Show which conversation goes on, and where it stands."""
         title = f" “{clean(record.title)}”" if record.title else ""
-        many = f"{record.messages} message{'' if record.messages == 1 else 's'}"
-        self.note(f"{clean(record.id)}{title}: {'a new conversation' if is_new else many}")
+        many = counted(record.messages, "message")
+        self.note(f"{clean(short(record.id))}{title}: {'a new conversation' if is_new else many}")
         if standing in _STANDING:
             self.note(_STANDING[standing])
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..output import clean, waiting
+from ..pager import paged
 from ..settings import (
     KEY_VARIABLES,
     Settings,
@@ -72,6 +73,7 @@ OF_SUMMARY = ("focus", "strategy", "keep_tokens", "head", "model", *OF_MODEL)
 )
 @common_options
 @pass_settings
+@paged
 def compact_command(settings: Settings, /, session: str, **options: Any) -> None:
     """Put a summary in place of the middle of a session.
 
@@ -85,10 +87,12 @@ def compact_command(settings: Settings, /, session: str, **options: Any) -> None
       sapwood compact support --model gpt-5-mini --focus "the lost parcel"
     """
     from .. import compaction_output
+    from ..short_ids import session_id
 
     options["strategy"], mode = _checked(options)
     output = settings.output
     with settings.open() as sessions:
+        session = session_id(sessions, session)
         if mode == "undo":
             overlay = sessions.get(session).undo_compaction()
             compaction_output.show_undone(session, overlay, output)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ..pager import paged
 from ..settings import (
     Settings,
     chosen_mode,
@@ -37,6 +38,7 @@ WITHOUT_LABEL = ("prompt", "report")
 @click.option("--agent", metavar="NAME", help="The agent whose block it is.")
 @common_options
 @pass_settings
+@paged
 def context_command(settings: Settings, /, session: str, label: str | None, **options: Any) -> None:
     """Show and change the blocks of a session's prompt.
 
@@ -55,12 +57,13 @@ def context_command(settings: Settings, /, session: str, label: str | None, **op
     text = _text_of(options[mode]) if mode in ("set", "append") else ""
     from .. import context_output
     from ..blocks import BlockPlace, write_block
+    from ..short_ids import session_id
 
     agent, output = options["agent"], settings.output
     scope: Any = options["scope"] if agent is None else "agent"
     place = None if scope is None else BlockPlace(scope, agent)
     with settings.open() as sessions:
-        sessions.get(session)
+        session = session_id(sessions, session)
         if mode == "prompt":
             context_output.show_prompt(sessions, session, output)
         elif mode == "report":

@@ -1,14 +1,18 @@
-"""`sapwood doctor`, `backup` and `migrate`: what is done to a whole database."""
+"""`sapwood owners`, `doctor`, `backup` and `migrate`: what is done to a whole database."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...model import CHAT, SessionQuery, Statistics
+from ...rules.wording import counted
 from .. import exit_codes
-from ..output import clean, progress_bar
+from ..output import Column, Table, clean, note, progress_bar
+from ..pager import paged
 from ..settings import Settings, common_options, pass_settings
 from ..whole_file import target_of
 
@@ -16,6 +20,68 @@ if TYPE_CHECKING:
     from ...model import Problem
     from ...session import SessionManager
     from ..output import Output
+
+
+OWNER_COLUMNS = (
+    Column("OWNER", least=8),
+    Column("SESSIONS", is_number=True),
+    Column("MESSAGES", is_number=True, goes=3),
+    Column("OTHERS", is_number=True, goes=2),
+    Column("ACTIVE", goes=1),
+)
+
+
+@click.command("owners")
+@common_options
+@pass_settings
+@paged
+def owners_command(settings: Settings) -> None:
+    """List the owners, and what each has.
+
+    Each with the number of sessions of the kind 'chat' and of their messages, that of other
+    sessions, and when one was last active.
+
+    \b
+    Example:
+      sapwood owners --store postgresql://agent@db.example.com/agent
+    """
+    from ..records import ago, iso
+
+    with settings.open() as sessions:
+        owners = []
+        for owner in sessions.store.admin.list_owners():
+            counts = sessions.store.statistics(owner)
+            last = sessions.store.list_sessions(owner, SessionQuery(kind=None, limit=1)).sessions
+            owners.append((owner, counts, last[0].active_at if last else None))
+    if settings.json:
+        found = [
+            {
+                "owner": owner,
+                "sessions": counts.sessions,
+                "messages": counts.messages,
+                "other_sessions": _others(counts),
+                "active_at": active and iso(active),
+            }
+            for owner, counts, active in owners
+        ]
+        settings.output.json({"owners": found})
+        return
+    now = datetime.now(UTC)
+    rows = [
+        [
+            owner,
+            *map(str, (counts.sessions, counts.messages, _others(counts))),
+            ago(active, now) if active else "",
+        ]
+        for owner, counts, active in owners
+    ]
+    Table(settings.output, OWNER_COLUMNS).write(rows)
+    if not rows:
+        note("the store has no owners: nothing was stored yet")
+
+
+def _others(counts: Statistics) -> int:
+    return sum(it.sessions for it in counts.counts if it.kind != CHAT)
 
 
 @click.command("doctor")
@@ -41,13 +107,14 @@ def doctor_command(settings: Settings, is_repairing: bool) -> int:
     repaired = len(found) - len(left) if is_repairing else 0
     problems = [{"kind": it.kind, "where": it.where, "what": it.what} for it in left]
     output = settings.output
-    advice = "" if is_repairing else f"{len(left)} problems: try --repair, after a backup"
+    many = counted(len(left), "problem")
+    advice = "" if is_repairing else f"{many}: try --repair, after a backup"
     verdict = advice if left else output.style("nothing is wrong", fg="green")
-    success = f"{repaired} of {len(found)} problems repaired" if repaired > 0 else ""
+    success = f"{repaired} of {counted(len(found), 'problem')} repaired" if repaired > 0 else ""
     output.answer(
         {**facts, "problems": problems, "repaired": repaired},
         f"{facts['store']} {facts['version']}, schema {facts['schema']}",
-        f"{facts['owners']} owners, {facts['sessions']} sessions, {facts['messages']} messages",
+        ", ".join(counted(facts[f"{noun}s"], noun) for noun in ("owner", "session", "message")),
         *(_problem_line(output, it) for it in left),
         *filter(None, (success, verdict)),
     )
@@ -94,7 +161,9 @@ def backup_command(settings: Settings, path: Path, is_forced: bool) -> None:
         target_of(path, settings.file(), replace=is_forced)
         sessions.store.admin.backup(path, replace=is_forced, progress=advance)
     size = path.stat().st_size
-    settings.output.answer({"file": str(path), "bytes": size}, f"{clean(str(path))}  {size} bytes")
+    settings.output.answer(
+        {"file": str(path), "bytes": size}, f"{clean(str(path))}  {counted(size, 'byte')}"
+    )
 
 
 @click.command("migrate")

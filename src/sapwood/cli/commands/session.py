@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from ...rules.wording import counted
 from ..output import clean
 from ..settings import Settings, common_options, pass_settings, session_argument
 
@@ -35,9 +36,12 @@ def fork_command(
       sapwood fork support second-try --at 06605b01fc495ac7
     """
     from ..records import session_json
+    from ..short_ids import message_id, session_id
 
     with settings.open() as sessions:
-        fork = sessions.get(session).fork(name, at, detach=detach, title=title)
+        chat = sessions.get(session_id(sessions, session))
+        at = at and message_id(sessions, chat, at)
+        fork = chat.fork(name, at, detach=detach, title=title)
         record = session_json(fork.record()) if settings.output.is_json else None
     settings.output.answer(record, clean(fork.id))
 
@@ -57,10 +61,11 @@ def rename_command(settings: Settings, session: str, title: str) -> None:
       sapwood rename support "The lost parcel"
     """
     from ..records import session_json
+    from ..short_ids import session_id, short
 
     with settings.open() as sessions:
-        record = sessions.rename(session, title or None)
-    line = f"{clean(record.id)}  {clean(record.title or '')}"
+        record = sessions.rename(session_id(sessions, session), title or None)
+    line = f"{clean(short(record.id))}  {clean(record.title or '')}"
     settings.output.answer(session_json(record), line)
 
 
@@ -73,18 +78,21 @@ def rm_command(settings: Settings, names: tuple[str, ...], is_sure: bool) -> Non
     """Delete sessions.
 
     What forks of them stand on stays with the forks. In a terminal it asks first. All must be
-    there, or none is deleted.
+    there, or none is deleted. The beginning of an id is enough, but that of a name somebody chose
+    is not.
 
     \b
     Example:
       sapwood rm support second-try
     """
-    names = tuple(dict.fromkeys(names))
+    from ..short_ids import session_id
+
     with settings.open() as sessions:
+        names = tuple(dict.fromkeys(session_id(sessions, it, takes_names=False) for it in names))
         messages = sum(sessions.get(name).record().messages for name in names)
         if not is_sure and sys.stdin.isatty():
-            question = f"Delete {len(names)} session(s) with {messages} message(s)?"
-            click.confirm(question, abort=True, err=True)
+            what = f"{counted(len(names), 'session')} with {counted(messages, 'message')}"
+            click.confirm(f"Delete {what}?", abort=True, err=True)
         for name in names:
             sessions.delete(name)
     lines = [f"deleted {clean(name)}" for name in names]

@@ -15,8 +15,17 @@ import click
 from click.core import ParameterSource
 
 from ...errors import UsageError
+from ...rules.wording import counted
 from ..interrupts import held_interrupts
-from ..output import AdvanceBar, Output, escape_obeyed, progress_bar, write_json_line, write_notes
+from ..output import (
+    AdvanceBar,
+    Output,
+    clean_block,
+    escape_obeyed,
+    progress_bar,
+    write_json_line,
+    write_notes,
+)
 from ..settings import Settings, common_options, pass_settings, session_argument
 from ..whole_file import target_of, whole_file
 
@@ -37,34 +46,54 @@ LINES_BETWEEN_LOOKS = 100
     help="The file to write; without it, standard output.",
 )
 @click.option("--force", "is_forced", is_flag=True, help="Replace a file that is there.")
+@click.option(
+    "--format",
+    "written_as",
+    type=click.Choice(["jsonl", "markdown"]),
+    default="jsonl",
+    help="JSON Lines to import, or Markdown to read; jsonl.",
+)
 @common_options
 @pass_settings
 def export_command(
-    settings: Settings, names: tuple[str, ...], path: Path | None, is_forced: bool
+    settings: Settings,
+    names: tuple[str, ...],
+    path: Path | None,
+    is_forced: bool,
+    written_as: str,
 ) -> None:
-    """Write sessions as JSON Lines.
+    """Write sessions as JSON Lines or Markdown.
 
     Without a SESSION all are written, with the owner's documents. A file is there whole, or not
-    at all; one that is there is only replaced with --force.
+    at all; one that is there is only replaced with --force. Markdown is for people: the messages on
+    the path to the tip. It cannot be imported.
 
     \b
     Example:
       sapwood export support -o support.jsonl
+      sapwood export support --format markdown -o support.md
       sapwood export | gzip > all.jsonl.gz
     """
     from ...transfer import Exported, export_lines
+    from ..markdown import markdown_lines
+    from ..short_ids import session_id
 
     done = Exported()
     with settings.open() as sessions:
-        lines = export_lines(sessions.store, sessions.owner, names or None, done)
+        ids = [session_id(sessions, name) for name in dict.fromkeys(names)] or None
+        if written_as == "markdown":
+            lines = markdown_lines(sessions, ids, done)
+        else:
+            lines = export_lines(sessions.store, sessions.owner, ids, done)
         if path is None or str(path) == "-":
-            _write_to_stdout(lines)
+            _write_to_stdout(lines, clean_block if written_as == "markdown" else escape_obeyed)
         else:
             target = target_of(path, settings.file(), replace=is_forced)
             total = 0 if names else _messages_of(sessions)
             _write_to_file(lines, target, done, total)
             figures = {"sessions": len(done.names), "messages": done.messages, "file": str(path)}
-            line = f"{len(done.names)} sessions, {done.messages} messages"
+            sessions_told = counted(len(done.names), "session")
+            line = f"{sessions_told}, {counted(done.messages, 'message')}"
             settings.output.answer(figures, line)
 
 
@@ -75,11 +104,11 @@ def _messages_of(sessions: SessionManager) -> int:
     return counted.messages if are_chats else 0
 
 
-def _write_to_stdout(lines: Iterator[bytes]) -> None:
+def _write_to_stdout(lines: Iterator[bytes], safe: Callable[[str], str]) -> None:
     is_terminal = sys.stdout.isatty()
     for line in lines:
         if is_terminal:
-            sys.stdout.write(escape_obeyed(line.decode()))
+            sys.stdout.write(safe(line.decode()))
         else:
             sys.stdout.buffer.write(line)
 
@@ -128,8 +157,8 @@ def import_command(settings: Settings, path: str) -> None:
                 raise
     settings.output.answer(
         done,
-        f"{len(done.created)} sessions created, {len(done.existing)} there already; "
-        f"{done.written} messages written, {done.skipped} there already",
+        f"{counted(len(done.created), 'session')} created, {len(done.existing)} there already; "
+        f"{counted(done.written, 'message')} written, {done.skipped} there already",
     )
     if not settings.json:
         write_notes(done.notes)
@@ -165,10 +194,10 @@ def _opened_file(path: str) -> Iterator[BinaryIO]:
 def copy_command(settings: Settings, source: str, target: str) -> None:
     """Copy sessions from one store to another.
 
-    FROM and TO are URLs, as --store takes them elsewhere. All owners are copied, or with --owner
-    one of them. What is there already and equal is skipped; what differs is told before anything
-    of that session is written. Each session is read on both sides when it is copied, and compared.
-    After a kill the same command goes on.
+    FROM and TO are paths or URLs, as --store takes them elsewhere. All owners are copied, or with
+    --owner one of them. What is there already and equal is skipped; what differs is told before
+    anything of that session is written. Each session is read on both sides when it is copied, and
+    compared. After a kill the same command goes on.
 
     \b
     Example:
@@ -240,8 +269,8 @@ def _copy_listener(
             write_notes(f"owner {event.owner!r}, {text}" for text in event.notes)
         elif isinstance(event, CopyDone):
             Output().line(
-                f"{event.copied} sessions copied, {event.updated} updated, {event.equal} there "
-                f"already; {event.written} messages written"
+                f"{counted(event.copied, 'session')} copied, {event.updated} updated, "
+                f"{event.equal} there already; {counted(event.written, 'message')} written"
             )
         let_through()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from ..output import Column, Output, Table, note, progress_bar
+from ..pager import paged
 from ..settings import Settings, common_options, pass_settings, session_argument
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ COLUMNS = (
 )
 @common_options
 @pass_settings
+@paged
 def usage_command(settings: Settings, session: str | None, by: Literal["model", "message"]) -> None:
     """Show what the model calls cost.
 
@@ -54,11 +56,14 @@ def usage_command(settings: Settings, session: str | None, by: Literal["model", 
     Example:
       sapwood usage support --by message
     """
+    from ..short_ids import session_id
+
     is_by_message = by == "message"
     if is_by_message and session is None:
         raise click.UsageError("--by message needs a SESSION")
     bar = progress_bar("usage", unit="sessions") if session is None else nullcontext()
     with settings.open() as sessions, bar:
+        session = session and session_id(sessions, session)
         totals = sessions.usage(session, by=by)
     sums = {name: sum(getattr(it, name) for it in totals) for name in FIGURES}
     if settings.json:
@@ -74,9 +79,15 @@ def usage_command(settings: Settings, session: str | None, by: Literal["model", 
 def _write(
     output: Output, totals: Sequence[UsageTotal], sums: dict[str, int], is_by_message: bool
 ) -> None:
+    from ..short_ids import short
+
     columns = [Column("MESSAGE", least=8), *COLUMNS]
     rows = [
-        [it.message or "-", it.model or "-", *_cells([getattr(it, name) for name in FIGURES])]
+        [
+            short(it.message) if it.message else "-",
+            it.model or "-",
+            *_cells([getattr(it, name) for name in FIGURES]),
+        ]
         for it in totals
     ]
     if len(totals) > 1:

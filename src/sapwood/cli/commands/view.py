@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Iterator
@@ -12,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..output import Column, Table, clean, encode_json, note
+from ..pager import paged, paging
 from ..settings import (
     OTHER_OWNER,
     Settings,
     asked_kind,
     common_options,
+    given_options,
     iter_pages,
     kind_option,
-    note_names,
     pass_settings,
     session_argument,
     session_names,
@@ -33,6 +35,7 @@ BIG_PAGE = 500
 COLUMNS = (
     Column("SESSION", least=8),
     Column("TITLE", least=6, goes=4),
+    Column("FROM", least=8, goes=2),
     Column("MESSAGES", is_number=True, goes=5),
     Column("UNREAD", is_number=True, goes=6),
     Column("TOKENS", is_number=True, goes=2),
@@ -78,9 +81,11 @@ def moment(value: str) -> datetime:
 @click.option("--limit", type=click.IntRange(1, 10_000), help=f"How many; {DEFAULT_LIMIT}.")
 @click.option("--all", "is_all", is_flag=True, help="All of them, however many.")
 @click.option("--cursor", help="Go on after the page that gave this cursor.")
+@click.option("--absolute", is_flag=True, help="Dates and times, not how long ago.")
 @click.option("--unread-for", metavar="USER", help="What this user has not read, as a number.")
 @common_options
 @pass_settings
+@paged
 def ls_command(
     settings: Settings,
     /,
@@ -88,9 +93,14 @@ def ls_command(
     is_all: bool,
     tags: tuple[str, ...],
     kind: str,
+    absolute: bool,
+    parent: str | None,
     **filters: Any,
 ) -> None:
-    """List sessions, the last active first, each with what was said last.
+    """List sessions, the last active first.
+
+    LAST is what was said last. FROM names the session that one came out of, the depth at which it
+    did, and what that one came out of.
 
     A TIME is 2026-01-31 or 2026-01-31T10:00, in this machine's zone, or says its own.
 
@@ -100,25 +110,25 @@ def ls_command(
     """
     if is_all and limit is not None:
         raise click.UsageError("--all and --limit exclude each other")
+    from ..short_ids import session_id
+
     with settings.open() as sessions:
         page_size = limit or (BIG_PAGE if is_all else DEFAULT_LIMIT)
+        filters["parent"] = parent and session_id(sessions, parent)
         asked = {"kind": asked_kind(kind), "tags": list(tags), "previews": True}
         pages = iter_pages(sessions, limit=page_size, **asked, **filters)
         pages = islice(pages, None if is_all else 1)
         if settings.json:
             _write_json(pages)
-        elif not _write_table(settings, pages):
+        elif not _write_table(settings, pages, absolute):
             is_filtered = (
                 tags
                 or kind not in ("all", "chat")
                 or any(filters[name] for name in filters if name not in ("order", "unread_for"))
             )
             owner = clean(repr(settings.owner))
-            note(
-                f"no session of owner {owner} fits"
-                if is_filtered
-                else f"owner {owner} has no sessions: {OTHER_OWNER}"
-            )
+            nothing = f"owner {owner} has no sessions: {OTHER_OWNER}"
+            note(f"no session of owner {owner} fits" if is_filtered else nothing)
 
 
 def _write_json(pages: Iterator[SessionPage]) -> None:
@@ -135,21 +145,25 @@ def _write_json(pages: Iterator[SessionPage]) -> None:
     sys.stdout.write(f'{opening}],"cursor":{encode_json(cursor)}}}\n')
 
 
-def _write_table(settings: Settings, pages: Iterator[SessionPage]) -> bool:
+def _write_table(settings: Settings, pages: Iterator[SessionPage], is_absolute: bool) -> bool:
     """Write the pages; return whether there was something to write."""
-    from ..records import local, preview_line
+    from ..records import ago, lineage_of, local, preview_line
+    from ..short_ids import short
 
+    now = datetime.now(UTC)
     table, cursor = Table(settings.output, COLUMNS), None
     for page in pages:
+        known = {it.id: it for it in page.sessions}
         table.write(
             [
                 (
-                    it.id,
+                    short(it.id),
                     it.title or "",
+                    lineage_of(it, known),
                     str(it.messages),
                     "" if it.unread is None else str(it.unread),
                     str(it.context_tokens),
-                    local(it.active_at),
+                    local(it.active_at) if is_absolute else ago(it.active_at, now),
                     preview_line(it),
                 )
                 for it in page.sessions
@@ -163,6 +177,7 @@ def _write_table(settings: Settings, pages: Iterator[SessionPage]) -> bool:
 
 @click.command("show")
 @session_argument()
+@click.argument("message", metavar="[MESSAGE]", required=False)
 @click.option("--history", is_flag=True, help="What the model sees: summaries in place, in full.")
 @click.option("--leaf", metavar="MESSAGE", help="The path to this message, not to the tip.")
 @click.option("--limit", type=click.IntRange(1, 10_000), help=f"How many; {DEFAULT_LIMIT}.")
@@ -171,17 +186,16 @@ def _write_table(settings: Settings, pages: Iterator[SessionPage]) -> bool:
 @click.option("--ids/--no-ids", default=None, help="The messages' ids; shown where there is room.")
 @common_options
 @pass_settings
+@paged
 def show_command(
     settings: Settings,
+    /,
     session: str,
-    history: bool,
-    leaf: str | None,
-    limit: int | None,
-    is_all: bool,
-    before: int | None,
+    message: str | None,
     ids: bool | None,
+    **options: Any,
 ) -> None:
-    """Show a session as a tree, or as the model sees it.
+    """Show a session as a tree, or as the model sees it, or a message.
 
     Of a long session the last messages are shown. Beside the tree, bars mark what an overlay
     covers; the tip and the forks are named where they stand.
@@ -190,15 +204,41 @@ def show_command(
     Example:
       sapwood show support --limit 20
       sapwood show support --history
+      sapwood show support 065f3c21a80b44
     """
+    if message is not None:
+        if ids is not None or given_options(options):
+            raise click.UsageError("a MESSAGE is shown in full: leave the other options out")
+        from ..message_output import show_message
+
+        with settings.open() as sessions:
+            show_message(sessions, session, message, settings.output)
+        return
+    _show_session(settings, session, ids=ids, **options)
+
+
+def _show_session(
+    settings: Settings,
+    session: str,
+    *,
+    history: bool,
+    leaf: str | None,
+    limit: int | None,
+    is_all: bool,
+    before: int | None,
+    ids: bool | None,
+) -> None:
     from ..history_output import show_history
+    from ..short_ids import message_id, session_id
     from ..tree_output import TreePage, show_tree
 
     if is_all and limit is not None:
         raise click.UsageError("--all and --limit exclude each other")
-    page = TreePage(leaf, None if is_all else limit or DEFAULT_LIMIT, before)
     with settings.open() as sessions:
-        record = sessions.get(session).record()
+        chat = sessions.get(session_id(sessions, session))
+        leaf = leaf and message_id(sessions, chat, leaf)
+        page = TreePage(leaf, None if is_all else limit or DEFAULT_LIMIT, before)
+        record = chat.record()
         if history:
             show_history(sessions, record, page, settings.output)
         else:
@@ -211,7 +251,6 @@ def show_command(
     "--session",
     metavar="SESSION",
     shell_complete=session_names,
-    callback=note_names,
     help="Only what this one sees.",
 )
 @kind_option
@@ -219,6 +258,7 @@ def show_command(
 @click.option("--cursor", help="Go on after the page of this search that gave this cursor.")
 @common_options
 @pass_settings
+@paged
 def search_command(
     settings: Settings,
     query: tuple[str, ...],
@@ -238,10 +278,12 @@ def search_command(
       sapwood search -- --force
     """
     from ..hit_output import hit_lines, hits_json
+    from ..short_ids import session_id
 
     output = settings.output
     with settings.open() as sessions:
         text = " ".join(query)
+        session = session and session_id(sessions, session)
         found = sessions.search(
             text, session=session, kind=asked_kind(kind), limit=limit, cursor=cursor
         )
@@ -283,9 +325,14 @@ def tail_command(
     Example:
       sapwood tail -f --session support
     """
+    from ...errors import NotFoundError
     from ..change_feed import ChangeFeed
+    from ..short_ids import session_id
 
-    with settings.open() as sessions:
+    with paging(settings.has_pager and not is_following), settings.open() as sessions:
+        with contextlib.suppress(NotFoundError):
+            # One that is gone, or still to come, has changes, too.
+            session = session and session_id(sessions, session)
         feed = ChangeFeed(sessions, session, settings.output)
         if since is None:
             feed.show_last(lines)

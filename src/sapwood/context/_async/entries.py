@@ -7,6 +7,7 @@ import msgspec
 from ...rules import check
 from ...rules.ids import MAX_KEY_BYTES, check_name
 from ...rules.query import parse
+from ...rules.wording import counted
 from ...store._async.contract import AsyncStore
 from ..config import BlockScope
 from ..document_keys import check_scope, document_keys_of
@@ -41,7 +42,7 @@ class AsyncStoreEntries:
     async def get(self) -> str | None:
         """Return how many entries there are; nothing when there are none."""
         number = len(await self.entries())
-        return f"{number} {'entry' if number == 1 else 'entries'}." if number else None
+        return f"{counted(number, 'entry', 'entries')}." if number else None
 
     async def search(self, query: str) -> str | None:
         """Show the entries that a query finds, the best first."""

@@ -9,6 +9,7 @@ import msgspec
 from ...rules import check
 from ...rules.ids import MAX_KEY_BYTES, check_name
 from ...rules.query import parse
+from ...rules.wording import counted
 from ...store._sync.contract import Store
 from ..config import BlockScope
 from ..document_keys import check_scope, document_keys_of
@@ -43,7 +44,7 @@ class StoreEntries:
     def get(self) -> str | None:
         """Return how many entries there are; nothing when there are none."""
         number = len(self.entries())
-        return f"{number} {'entry' if number == 1 else 'entries'}." if number else None
+        return f"{counted(number, 'entry', 'entries')}." if number else None
 
     def search(self, query: str) -> str | None:
         """Show the entries that a query finds, the best first."""

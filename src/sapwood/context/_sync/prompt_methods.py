@@ -6,24 +6,29 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
-from ...errors import StaleVersionError, StoreCorruptError
+from ...errors import ReadOnlyError, StaleVersionError, StoreCorruptError
 from ...model import Document, SessionPatch
 from ...rules.ids import check_name
 from ...rules.prompt import digest_of, fingerprint_all, heading, render
 from ..prompt_document import (
+    BlockNote,
     BlockUpdate,
     CacheReport,
     FrozenBlock,
     LoggedChange,
     PromptDocument,
+    PromptStanding,
     changes_of,
     describe_updates,
     is_back,
     prompt_document_in,
+    untold,
     with_log,
+    with_note,
 )
 from .bound_block import BoundBlock
 from .context_base import ContextBase
@@ -77,24 +82,43 @@ class PromptMethods(ContextBase):
 
     def updates(self) -> str:
         """Return which blocks changed since the freeze, as text for the model; empty if none."""
-        document = self._find_document(KEY)
-        if document is None:
+        standing = self.standing()
+        if standing is None:
             return ""
-        frozen = prompt_document_in(document)
-        bound = self._bound
-        known = {block.label: block for block in frozen.blocks}
-        changes = [
-            change
-            for each in bound
-            if (change := self._change(each, frozen, known.get(each.label)))
-        ]
-        labels = {each.label for each in bound}
+        labels = {each.label for each in self._bound}
         gone = [
             BlockUpdate(label=block.label, before=None, now=None)
-            for block in frozen.blocks
+            for block in standing.frozen.blocks
             if block.label not in labels and block.span is not None
         ]
-        return describe_updates([*changes, *gone], self._count)
+        return self.describe([*untold(standing.blocks, {}), *gone])
+
+    def describe(self, changes: Sequence[BlockUpdate]) -> str:
+        """Describe changes of blocks as text for the model; empty if there are none."""
+        return describe_updates(changes, self._count)
+
+    def standing(self) -> PromptStanding | None:
+        """Return the stored prompt beside what can be read of the blocks; None without one."""
+        document = self._find_document(KEY)
+        if document is None:
+            return None
+        frozen = prompt_document_in(document)
+        found = [self._beside(each, frozen) for each in self._bound]
+        return PromptStanding(document, frozen, [it for it in found if it is not None])
+
+    def keep_note(self, note: BlockNote, standing: PromptStanding) -> bool:
+        """Keep what is told along with a message; False if the prompt is no longer the same.
+
+        Where nothing can be written it is told all the same, and anew each time.
+        """
+        document, frozen, _ = standing
+        kept = with_note(frozen, document.updated_us, note)
+        with suppress(ReadOnlyError):
+            try:
+                self._put_document(KEY, msgspec.json.encode(kept), document)
+            except StaleVersionError:
+                return False
+        return True
 
     def cache_report(self) -> CacheReport:
         """Return what changed the prompt, when and why."""
@@ -183,16 +207,20 @@ class PromptMethods(ContextBase):
             return None, None
         return before.content_of(known), None
 
-    def _change(
-        self, bound: BoundBlock, frozen: PromptDocument, known: FrozenBlock | None
-    ) -> BlockUpdate | None:
-        """Compare a block with what was frozen of it; one that cannot be read has not changed."""
+    def _beside(self, bound: BoundBlock, frozen: PromptDocument) -> BlockUpdate | None:
+        """Read a block beside what was frozen of it; one that cannot be read is as it was."""
         now, _ = self._snapshot(bound, frozen)
-        if now is None or (not now if known is None else known.digest == digest_of(now)):
+        if now is None:
             return None
-        before = None if known is None else frozen.content_of(known)
-        shown = heading(bound.prompt_block(now))
-        return BlockUpdate(label=bound.label, before=before, now=now, heading=shown)
+        known = frozen.find(bound.label)
+        return BlockUpdate(
+            label=bound.label,
+            before=None if known is None else frozen.content_of(known),
+            now=now,
+            heading=heading(bound.prompt_block(now)),
+            frozen=digest_of("") if known is None else known.digest,
+            digest=digest_of(now),
+        )
 
 
 def _fingerprint(bound: Sequence[BoundBlock]) -> str:

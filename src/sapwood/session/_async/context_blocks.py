@@ -12,6 +12,7 @@ from .stored_session import AsyncStoredSession
 # Loaded when they are first used: a session without blocks does not pay for it.
 if TYPE_CHECKING:
     from ...context import AsyncContext, AsyncContextTools
+    from ...context.prompt_document import BlockNote
 
 
 class AsyncContextBlocks:
@@ -101,12 +102,21 @@ class AsyncContextBlocks:
             return ShownContext()
         await self._finish_clear()
         is_cached = self._stored.setup.settings.cached_prompt
+        prompt = await (self.system_prompt() if is_cached else self.context.refresh("turn"))
+        standing = await self.context.standing()
+        # Somebody may have rendered it anew in between: what is noted is about another text then.
+        is_same = standing is not None and standing.frozen.text == prompt
         return ShownContext(
-            prompt=await (self.system_prompt() if is_cached else self.context.refresh("turn")),
+            prompt=prompt,
             tools=self.tools.definitions(),
-            updates=await self.context.updates(),
+            standing=standing if is_same else None,
+            describe=self.context.describe,
             loaded=await self.context.loaded(),
         )
+
+    async def keep_note(self, note: BlockNote, shown: ShownContext) -> bool:
+        """Keep what is told along with a message; False if it has to be looked at again."""
+        return shown.standing is not None and await self.context.keep_note(note, shown.standing)
 
     async def overhead(self) -> int:
         """Return how many tokens prompt and tools take, counted only when it is not known."""

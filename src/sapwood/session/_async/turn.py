@@ -14,12 +14,13 @@ from ...rules import check
 from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
 from ..partial_answer import INTERVAL_S
 from ..references import MessageRef, PlaceRef, id_of
-from ..turn_documents import again, mark_of, turn_id_of
+from ..turn_documents import turn_id_of
 from .turn_answer import AsyncTurnAnswer
 from .turn_core import AsyncTurnCore
 
 if TYPE_CHECKING:
     from .session import AsyncSession
+    from .turn_stream import AsyncTurnStream
 
 
 class AsyncTurn(AsyncTurnCore):
@@ -33,6 +34,7 @@ class AsyncTurn(AsyncTurnCore):
         if isinstance(wait_s, bool) or not isinstance(wait_s, (int, float)) or not wait_s >= 0:
             raise UsageError(f"wait_s must be a number of seconds, not {wait_s!r}", path="wait_s")
         super().__init__(session, wait_s)
+        self._stream: AsyncTurnStream | None = None
         self._resume = None if resume is None else turn_id_of(resume)
 
     @property
@@ -76,6 +78,8 @@ class AsyncTurn(AsyncTurnCore):
             await self._leave(error)
         finally:
             await self._lease.end()
+            if self._stream is not None:
+                await self._stream._let_go()
 
     # what is written
 
@@ -143,6 +147,31 @@ class AsyncTurn(AsyncTurnCore):
         self, role: str = "assistant", *, id: str | None = None, interval_s: float = INTERVAL_S
     ) -> AsyncTurnAnswer:
         """Begin an answer that comes in pieces; see `TurnAnswer`. One at a time."""
+        id = self._new_answer(id)
+        self._answer = AsyncTurnAnswer(self, id, role, interval_s, time.monotonic)
+        return self._answer
+
+    def stream(
+        self,
+        response: Any,
+        *,
+        model: str = "",
+        id: str | None = None,
+        interval_s: float = INTERVAL_S,
+    ) -> AsyncTurnStream:
+        """Hand on a vendor's stream as typed events, and keep the answer while it comes.
+
+        `response` and `model` are as for `EventStream`. What came is stored every `interval_s`
+        seconds, and at the end; usage is recorded. See `TurnStream`.
+        """
+        from .turn_stream import AsyncTurnStream
+
+        id = self._new_answer(id)
+        stream = AsyncTurnStream(self, id, response, model, interval_s, time.monotonic)
+        self._stream, self._answer = stream, stream._answer
+        return stream
+
+    def _new_answer(self, id: str | None) -> str:
         self._refuse_unless_open()
         self._open()
         new_id = self._stored.setup.new_id
@@ -150,8 +179,7 @@ class AsyncTurn(AsyncTurnCore):
             raise UsageError("a session from a builder needs an id for an answer", path="id")
         id = new_id() if id is None and new_id is not None else str(id)
         check.name(id, "id")
-        self._answer = AsyncTurnAnswer(self, id, role, interval_s, time.monotonic)
-        return self._answer
+        return id
 
     async def complete(
         self,
@@ -183,6 +211,13 @@ class AsyncTurn(AsyncTurnCore):
         """
         return await self._finish("waiting", role, content, id, name, metadata)
 
+    async def interrupt(self, reason: str) -> Message | None:
+        """End the turn without an answer, and let it go; `reason` is kept in its record."""
+        check.name(reason, "reason")
+        self._refuse_unless_open(beside_answer=True)
+        self._open()
+        return await self._fenced(lambda: self._end("interrupted", reason))
+
     async def prepare(
         self,
         *,
@@ -190,23 +225,8 @@ class AsyncTurn(AsyncTurnCore):
         budget: int | None = None,
         tools: Sequence[ToolDefinition] = (),
     ) -> ModelInput:
-        """Return what the model is called with, as `Session.prepare` does.
-
-        What the blocks have to say is kept with the user's message, and so told once.
-        """
-        session = self._session
-        given = await session.prepare(leaf=leaf, budget=budget, tools=tools)
-        if not given.updates or self._asked is None or self.state != "open":
-            return given
-        asked = await self._stored.get_message(self._asked)
-        if asked.home != self._stored.id:
-            return given
-        before = asked.extra.get("sent")
-        sent = f"{before}\n\n{given.updates}" if before else given.updates
-        state = mark_of(asked).get("state", "open")
-        new = again(asked, self._open().id, state, self._stored.id, sent)
-        await self._fenced(lambda: session._replace(new, self._lease.fence))
-        return await session.prepare(leaf=leaf, budget=budget, tools=tools)
+        """Return what the model is called with, as `Session.prepare` does."""
+        return await self._session.prepare(leaf=leaf, budget=budget, tools=tools)
 
     async def _finish(
         self,

@@ -14,6 +14,7 @@ from .stored_session import StoredSession
 # Loaded when they are first used: a session without blocks does not pay for it.
 if TYPE_CHECKING:
     from ...context import Context, ContextTools
+    from ...context.prompt_document import BlockNote
 
 
 class ContextBlocks:
@@ -101,12 +102,21 @@ class ContextBlocks:
             return ShownContext()
         self._finish_clear()
         is_cached = self._stored.setup.settings.cached_prompt
+        prompt = self.system_prompt() if is_cached else self.context.refresh("turn")
+        standing = self.context.standing()
+        # Somebody may have rendered it anew in between: what is noted is about another text then.
+        is_same = standing is not None and standing.frozen.text == prompt
         return ShownContext(
-            prompt=(self.system_prompt() if is_cached else self.context.refresh("turn")),
+            prompt=prompt,
             tools=self.tools.definitions(),
-            updates=self.context.updates(),
+            standing=standing if is_same else None,
+            describe=self.context.describe,
             loaded=self.context.loaded(),
         )
+
+    def keep_note(self, note: BlockNote, shown: ShownContext) -> bool:
+        """Keep what is told along with a message; False if it has to be looked at again."""
+        return shown.standing is not None and self.context.keep_note(note, shown.standing)
 
     def overhead(self) -> int:
         """Return how many tokens prompt and tools take, counted only when it is not known."""

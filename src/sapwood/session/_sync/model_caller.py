@@ -9,13 +9,16 @@ from typing import Any
 
 from ...calls import Call
 from ...errors import CompactionError, ContextOverflowError
-from ...model import ModelInput, Read, ToolDefinition
+from ...model import EdgeKind, ModelInput, Read, SessionRecord, ToolDefinition
 from ...rules import check
+from ...rules.prompt import digest_of
 from ...rules.tokens import MAX_TOKENS
+from ...rules.wording import counted
 from ..model_input import (
     BYTES_FOR_A_TOKEN,
     LEAST_BYTES,
     MORE,
+    MadeInput,
     ShownContext,
     input_of,
     is_long_enough,
@@ -29,11 +32,14 @@ from .history import read_window
 from .overlays import Overlays
 from .stored_session import StoredSession
 
+MOST_ABOVE = 100
+"""So many sessions above a fork are looked at for where its tree began."""
+
 
 class ModelCaller:
     """Prepares what a model is given, and calls it."""
 
-    __slots__ = ("_blocks", "_compactor", "_overlays", "_stored", "_watch")
+    __slots__ = ("_blocks", "_compactor", "_key", "_overlays", "_stored", "_watch")
 
     def __init__(
         self,
@@ -48,6 +54,7 @@ class ModelCaller:
         self._overlays = overlays
         self._compactor = compactor
         self._watch = watch
+        self._key: str | None = None
 
     def prepare(
         self, leaf: PlaceRef | None, budget: int | None, tools: Sequence[ToolDefinition]
@@ -57,18 +64,38 @@ class ModelCaller:
         record = self._stored.record()
         if leaf is None:
             self._watch.compact_if_full()
-        shown = (self._blocks.shown()).with_tools(tools)
         limit = record.budget if budget is None else budget
         is_over = limit is not None and (leaf is not None or record.context_tokens > limit)
-        # Summaries are shown wherever they stand.
-        if limit is not None and is_over and not self._overlays.in_force():
-            return self._input_of_the_end(limit, leaf, shown)
-        history = self._stored.read(Read(leaf=id_of(leaf)))
-        return input_of(history, limit, shown, self._stored.setup.counter)
+        key = self._cache_key(record)
+        # Every further turn means that somebody else changed the prompt, so this ends.
+        while True:
+            shown = (self._blocks.shown()).with_tools(tools)
+            # Summaries are shown wherever they stand.
+            if limit is not None and is_over and not self._overlays.in_force():
+                made = self._input_of_the_end(limit, leaf, shown, key)
+            else:
+                history = self._stored.read(Read(leaf=id_of(leaf)))
+                made = input_of(history, limit, shown, self._stored.setup.counter, key)
+            if made.note is None or self._blocks.keep_note(made.note, shown):
+                return made.input
+
+    def _cache_key(self, record: SessionRecord) -> str:
+        """Return what a provider may keep inputs together by: the same for all forks."""
+        if self._key is None:
+            origin, parent = record.id, record.parent
+            for _ in range(MOST_ABOVE):
+                if parent is None or parent.kind not in (EdgeKind.BRANCH, EdgeKind.CONTINUE):
+                    break
+                origin = parent.session
+                above = self._stored.store.find_session(self._stored.owner, origin)
+                parent = None if above is None else above.parent
+            # By the digest: nobody else is to read whose it is.
+            self._key = f"sapwood-{digest_of(f'{self._stored.owner}/{origin}')}"
+        return self._key
 
     def _input_of_the_end(
-        self, limit: int, leaf: PlaceRef | None, shown: ShownContext
-    ) -> ModelInput:
+        self, limit: int, leaf: PlaceRef | None, shown: ShownContext, key: str
+    ) -> MadeInput:
         """Make it from as much of the end of a history as fills its budget."""
         from ...compaction import model_messages
         from ...compaction.fit import is_asked
@@ -78,8 +105,8 @@ class ModelCaller:
             end = Read(leaf=id_of(leaf), max_bytes=size, backwards=True)
             tail = read_window(self._stored, end)
             if not tail.more or any(map(is_asked, model_messages(tail.entries))):
-                made = input_of(tail, limit, shown, self._stored.setup.counter)
-                if is_long_enough(tail, made):
+                made = input_of(tail, limit, shown, self._stored.setup.counter, key)
+                if is_long_enough(tail, made.input):
                     return made
             size *= MORE
 
@@ -105,12 +132,14 @@ class ModelCaller:
                     raise
                 if is_last:
                     raise ContextOverflowError(
-                        f"the model cannot take {given.tokens} tokens, even after a compaction: "
-                        "give a smaller budget, or protect fewer messages from compaction"
+                        f"the model cannot take {counted(given.tokens, 'token')}, even after a "
+                        "compaction: give a smaller budget, or protect fewer messages from "
+                        "compaction"
                     ) from error
-                self._make_room(error)
+                self.make_room(error)
 
-    def _make_room(self, error: Exception) -> None:
+    def make_room(self, error: Exception) -> None:
+        """Compact the session, since the model said that its input is too long."""
         said = "the model says that the input is too long, and"
         try:
             outcome = self._compactor.compact("overflow")

@@ -53,6 +53,12 @@ class Session(
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r} of {self.owner!r}>"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what is known, and without a loop the tree or its end."""
+        from ..notebook import SessionView
+
+        return SessionView.html(self._stored)
+
     @classmethod
     def create(
         cls,

@@ -16,12 +16,13 @@ from ...rules import check
 from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
 from ..partial_answer import INTERVAL_S
 from ..references import MessageRef, PlaceRef, id_of
-from ..turn_documents import again, mark_of, turn_id_of
+from ..turn_documents import turn_id_of
 from .turn_answer import TurnAnswer
 from .turn_core import TurnCore
 
 if TYPE_CHECKING:
     from .session import Session
+    from .turn_stream import TurnStream
 
 
 class Turn(TurnCore):
@@ -35,6 +36,7 @@ class Turn(TurnCore):
         if isinstance(wait_s, bool) or not isinstance(wait_s, (int, float)) or not wait_s >= 0:
             raise UsageError(f"wait_s must be a number of seconds, not {wait_s!r}", path="wait_s")
         super().__init__(session, wait_s)
+        self._stream: TurnStream | None = None
         self._resume = None if resume is None else turn_id_of(resume)
 
     @property
@@ -78,6 +80,8 @@ class Turn(TurnCore):
             self._leave(error)
         finally:
             self._lease.end()
+            if self._stream is not None:
+                self._stream._let_go()
 
     # what is written
 
@@ -143,6 +147,31 @@ class Turn(TurnCore):
         self, role: str = "assistant", *, id: str | None = None, interval_s: float = INTERVAL_S
     ) -> TurnAnswer:
         """Begin an answer that comes in pieces; see `TurnAnswer`. One at a time."""
+        id = self._new_answer(id)
+        self._answer = TurnAnswer(self, id, role, interval_s, time.monotonic)
+        return self._answer
+
+    def stream(
+        self,
+        response: Any,
+        *,
+        model: str = "",
+        id: str | None = None,
+        interval_s: float = INTERVAL_S,
+    ) -> TurnStream:
+        """Hand on a vendor's stream as typed events, and keep the answer while it comes.
+
+        `response` and `model` are as for `EventStream`. What came is stored every `interval_s`
+        seconds, and at the end; usage is recorded. See `TurnStream`.
+        """
+        from .turn_stream import TurnStream
+
+        id = self._new_answer(id)
+        stream = TurnStream(self, id, response, model, interval_s, time.monotonic)
+        self._stream, self._answer = stream, stream._answer
+        return stream
+
+    def _new_answer(self, id: str | None) -> str:
         self._refuse_unless_open()
         self._open()
         new_id = self._stored.setup.new_id
@@ -150,8 +179,7 @@ class Turn(TurnCore):
             raise UsageError("a session from a builder needs an id for an answer", path="id")
         id = new_id() if id is None and new_id is not None else str(id)
         check.name(id, "id")
-        self._answer = TurnAnswer(self, id, role, interval_s, time.monotonic)
-        return self._answer
+        return id
 
     def complete(
         self,
@@ -183,6 +211,13 @@ class Turn(TurnCore):
         """
         return self._finish("waiting", role, content, id, name, metadata)
 
+    def interrupt(self, reason: str) -> Message | None:
+        """End the turn without an answer, and let it go; `reason` is kept in its record."""
+        check.name(reason, "reason")
+        self._refuse_unless_open(beside_answer=True)
+        self._open()
+        return self._fenced(lambda: self._end("interrupted", reason))
+
     def prepare(
         self,
         *,
@@ -190,23 +225,8 @@ class Turn(TurnCore):
         budget: int | None = None,
         tools: Sequence[ToolDefinition] = (),
     ) -> ModelInput:
-        """Return what the model is called with, as `Session.prepare` does.
-
-        What the blocks have to say is kept with the user's message, and so told once.
-        """
-        session = self._session
-        given = session.prepare(leaf=leaf, budget=budget, tools=tools)
-        if not given.updates or self._asked is None or self.state != "open":
-            return given
-        asked = self._stored.get_message(self._asked)
-        if asked.home != self._stored.id:
-            return given
-        before = asked.extra.get("sent")
-        sent = f"{before}\n\n{given.updates}" if before else given.updates
-        state = mark_of(asked).get("state", "open")
-        new = again(asked, self._open().id, state, self._stored.id, sent)
-        self._fenced(lambda: session._replace(new, self._lease.fence))
-        return session.prepare(leaf=leaf, budget=budget, tools=tools)
+        """Return what the model is called with, as `Session.prepare` does."""
+        return self._session.prepare(leaf=leaf, budget=budget, tools=tools)
 
     def _finish(
         self,

@@ -23,6 +23,9 @@ class TurnAnswer(PartialAnswer):
     Others read it meanwhile, marked as partial. What is never finished is marked as cut off.
     """
 
+    _is_cut = False
+    """Whether it is not whole when the turn is left without a word."""
+
     def __init__(
         self,
         turn: TurnCore,
@@ -81,6 +84,9 @@ class TurnAnswer(PartialAnswer):
         self._turn._refuse_unless_open(beside_answer=True)
         if self._turn._answer is not self:
             raise UsageError("the answer is finished: begin another one", path="answer")
+
+    def _halt(self) -> None:
+        """Wait for what is under way, and write no more by itself."""
 
     def _draft(self) -> NewMessage:
         """Return it as far as it is there."""

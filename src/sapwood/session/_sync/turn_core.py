@@ -22,7 +22,7 @@ from ...errors import (
     UsageError,
 )
 from ...model import Appended, DocumentChange, Message, NewMessage, TurnRecord, TurnState
-from ...rules.turns import answers_turn, is_said_by_user
+from ...rules.turns import answers_turn
 from ..references import PlaceRef, id_of
 from ..turn_documents import (
     TURN_LEASE,
@@ -55,7 +55,6 @@ class TurnCore:
         self._lease = TurnLease(self._stored)
         self._record: TurnRecord | None = None
         self._last: str | None = None
-        self._asked: str | None = None
         self._answer: TurnAnswer | None = None
         self._is_entered = False
         self._is_left = False
@@ -183,7 +182,7 @@ class TurnCore:
             self._break_off(error)
             self._record = None
             raise
-        self._record, self._asked = chosen, id
+        self._record = chosen
         self._lease.hold(versions[TURN_LEASE])
 
     def _fenced(self, write: Callable[[], Answer[Result]]) -> Result:
@@ -207,13 +206,17 @@ class TurnCore:
         """
         stored, record, answer = self._stored, self._open(), self._answer
         last: Message | NewMessage | None = None
+        is_cut = False
+        if answer is not None:
+            answer._halt()
         if answer is not None and answer.parts:
-            last = answer._draft()
+            last, is_cut = answer._draft(), answer._is_cut
         elif self._last is not None:
             last = stored.find_message(self._last)
         if state is None:
-            state = "complete" if last is not None and answers_turn(last) else "interrupted"
-            reason = None if state == "complete" else "left"
+            is_whole = last is not None and answers_turn(last) and not is_cut
+            state = "complete" if is_whole else "interrupted"
+            reason = None if is_whole else "cut" if is_cut else "left"
         record = msgspec.structs.replace(
             record, state=state, last=None if last is None else last.id, reason=reason
         )
@@ -268,9 +271,6 @@ class TurnCore:
 
     def _note(self, messages: Sequence[Message]) -> None:
         self._last = messages[-1].id
-        for message in messages:
-            if is_said_by_user(message):
-                self._asked = message.id
 
     def _open(self) -> TurnRecord:
         if self._record is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...model import Problem
+from ...rules.wording import counted
 from .rows import SessionRow
 
 
@@ -34,11 +35,14 @@ def wrong_figures(row: SessionRow, live: int, in_force: int, context: int | None
             row.active_at // 1_000_000 == row.active_s,
             "it is listed at another second than that of its last activity",
         ),
-        (live == row.messages, f"it counts {row.messages} messages and has {live}"),
-        (in_force == row.overlays, f"it counts {row.overlays} overlays and has {in_force}"),
+        (live == row.messages, f"it counts {counted(row.messages, 'message')} and has {live}"),
+        (
+            in_force == row.overlays,
+            f"it counts {counted(row.overlays, 'overlay')} and has {in_force}",
+        ),
         (
             row.context in (None, context),
-            f"it counts {row.context} tokens shown and shows {context}",
+            f"it counts {counted(row.context or 0, 'token')} shown and shows {context}",
         ),
     ]
     return [session_problem(row, what) for is_right, what in figures if not is_right]

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import and_, bindparam, delete, func, literal, select, update
+from sqlalchemy import and_, bindparam, delete, func, literal, or_, select, update
 
 from ...errors import StoreCorruptError
 from ...model import Problem
@@ -31,6 +31,7 @@ _VALUE = select_by("data", "tree", "pos", of=["pos", "value"])
 _SEGMENTS_OF = select_by("segment", "tree", "home", of=["number"])
 _PUT_VALUE = update_by("data", "tree", "pos")
 _PUT_SEGMENT = update_by("segment", "number")
+_PUT_SESSION = update_by("session", "number")
 
 
 def data_at(tx: Tx, tree: int, pos: int) -> int:
@@ -40,6 +41,11 @@ def data_at(tx: Tx, tree: int, pos: int) -> int:
     segment = pos >> DEPTH_BITS
     nearest = tx.value(_nearest, tree=tree, low=segment << DEPTH_BITS, high=pos)
     return int(nearest or tx.value(_INHERITED, number=segment) or 0)
+
+
+def data_after(tx: Tx, session: SessionRow, pos: int) -> int:
+    """Return where the data stands that holds at a position of a session; 0 for none."""
+    return data_at(tx, session.tree, pos) if session.has_data else 0
 
 
 class SqlDataStatements(DataStatements[Tx]):
@@ -149,6 +155,15 @@ def data_problems(tx: Tx) -> Iterator[Problem]:
             yield segment_problem(segment, "its data is another one")
     for (id,) in tx.rows(_unnoted):
         yield Problem(kind="session", where=id, what="it does not know of the data in its tree")
+    for _, id, kept, right in _at_tips(tx):
+        if kept != right:
+            yield Problem(kind="session", where=id, what="the data at its tip is another one")
+
+
+def _at_tips(tx: Tx) -> Iterator[tuple[int, str, int, int]]:
+    """Yield sessions that keep where the data at their tips stands: that, and where it does."""
+    for session, id, tree, tip, kept in tx.rows(_keeping):
+        yield session, id, kept, data_at(tx, tree, tip)
 
 
 def rebuild_data(tx: Tx) -> None:
@@ -166,6 +181,9 @@ def rebuild_data(tx: Tx) -> None:
             tx.run(_PUT_VALUE, of_tree=tree, of_pos=pos, previous=right)
     for tree in sorted(trees):
         tx.run(_note, of_tree=tree)
+    for session, _, kept, right in _at_tips(tx):
+        if kept != right:
+            tx.run(_PUT_SESSION, of_number=session, data_at=right)
 
 
 def delete_data(t: Tables) -> Any:
@@ -244,6 +262,12 @@ def _every(t: Tables) -> Any:
 def _segments(t: Tables) -> Any:
     g = t.segment.c
     return select(g.number, g.tree, g.parent, g.data_at).order_by(g.number)
+
+
+def _keeping(t: Tables) -> Any:
+    s = t.session.c
+    wanted = (s.ends == 1) & or_(s.has_data == 1, s.data_at != 0)
+    return select(s.number, s.id, s.tree, s.tip, s.data_at).where(wanted).order_by(s.number)
 
 
 def _unnoted(t: Tables) -> Any:

@@ -36,7 +36,7 @@ from ..relational.rows import (
     taken,
 )
 from ..relational.walk import covering, inherited_follower, on_path, parent_pos
-from .data import data_at
+from .data import data_after, data_at
 from .feed import record_changes
 from .listing import written_at
 from .lookup import homes_with, id_at, in_parts, own_segments, rows_at
@@ -96,8 +96,7 @@ def write_after(
     if home == row.home and pos + 1 not in found:
         first = pos + 1
     else:
-        made = new_segment(tx, row.tree, row.home, pos)
-        first = made << DEPTH_BITS | (pos & MAX_DEPTH) + 1
+        first = new_segment(tx, row.tree, row.home, pos) << DEPTH_BITS | (pos & MAX_DEPTH) + 1
     running, rows = before, []
     place = {"owner": row.owner, "tree": row.tree, "home": row.home}
     numbered = zip(batch, tx.next_seqs(len(batch)), strict=True)
@@ -108,6 +107,7 @@ def write_after(
     context = _context_after(tx, row, pos, before, running - before)
     figures = {"tip": first + len(batch) - 1, "ends": 1, "running": running, "context": context}
     figures |= written_at(now)
+    figures["data_at"] = data_after(tx, row, pos) if batch[-1].data is None else figures["tip"]
     if not batch[-1].is_mark:
         said = said_at(batch[-1], now)
         figures |= {"messages": row.messages + len(batch)}

@@ -1,22 +1,34 @@
 """What nearly every append is: one new message after a tip that ends a segment of its own.
 
 The session's row is moved on, which locks it and gives the position, and the message is added. That
-is one statement on PostgreSQL, and a compound of two that is sent as one on MariaDB. Those of many
-sessions go out together in four statements.
+is one statement on PostgreSQL, and a compound that is sent as one on MariaDB, also with data, and
+with what else comes along. Those of many sessions go out together in four statements.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, case, func, insert, select, update
 
 from ...model import Appended
 from ...rules.codec import Packed
 from ..base.append_request import Request
-from ..relational.position import MAX_DEPTH
+from ..relational.position import MAX_DEPTH, public
 from ..relational.rows import said_at, written
+from .along import (
+    IN_VARIABLES,
+    NOTHING,
+    Along,
+    BlockParts,
+    StatementParts,
+    along_of,
+    changes,
+    conditions,
+    values_along,
+    versions_of,
+)
 from .direct import Compound, has_compounds, number
 from .locks import shared_owner
 from .lookup import key_of
@@ -24,22 +36,35 @@ from .messages import message_row
 from .tables import Tables
 from .tx import Tx
 
-Moved = tuple[int, int | None, tuple[int, int] | None]
-"""A new message's position; where these are known, the context after it and the session's stamp."""
+Moved = tuple[Any, ...]
+"""A new message's position, where the data stands that holds there; where these are known, the
+context after it and the session's stamp; and the versions of documents that were put."""
 
-_COMPOUND = """BEGIN NOT ATOMIC DECLARE sapwood_pos BIGINT; {};
-IF ROW_COUNT() THEN SET sapwood_pos = LAST_INSERT_ID(); {}; END IF;
-COMMIT; SELECT sapwood_pos; END"""
+_COMPOUND = """BEGIN NOT ATOMIC DECLARE {place}, sapwood_seq{names} BIGINT; {{}};
+IF ROW_COUNT() THEN {{}} INTO {place}; {{}};{seq}{along} END IF;
+COMMIT; SELECT sapwood_tip, sapwood_data_at{versions}; END"""
 """What it gives comes after the commit: no answer is told before."""
 
 
 # by itself
 
 
+class Shape(NamedTuple):
+    """What the text of a statement depends on."""
+
+    is_ours: bool
+    keys: tuple[str, ...]
+    """The columns of the message that are given."""
+    along: Along = NOTHING
+
+
 def append_one(tx: Tx, request: Request) -> Appended | None:
     """Append one message; None, and nothing written, when it has to be planned."""
     (it,) = request.batch
     tx.owner_name, tx.session_name = request.owner, request.session
+    along = along_of(tx, request)
+    if along is None:
+        return None
     now = tx.now()
     said = said_at(it, now)
     asked = {
@@ -49,30 +74,44 @@ def append_one(tx: Tx, request: Request) -> Appended | None:
         "at_s": said // 1_000_000,
         "written_at": now,
         "written_s": now // 1_000_000,
+        **values_along(request, along, now),
     }
     if tx.kind == "sqlite":
         moved = _add_to_sqlite(tx, it, asked, now)
     else:
-        moved = _add_to_server(tx, it, asked | tx.owner_lock(request.owner), said)
+        moved = _add_to_server(tx, it, asked | tx.owner_lock(request.owner), said, along)
     if moved is None:
         return None
-    pos, context, stamp = moved
-    messages = written([it], request.session, pos, now)
-    return Appended(messages=messages, written=1, tip=it.id, context_tokens=context, stamp=stamp)
+    pos, held, context, stamp, *versions = moved
+    return Appended(
+        messages=written([it], request.session, pos, now, held),
+        written=1,
+        tip=it.id,
+        documents=versions_of(request.extras, versions),
+        # What comes along may change the record.
+        context_tokens=None if along.is_unit else context,
+        stamp=None if along.is_unit else stamp,
+        data_at=public(pos) if along.has_data else None,
+    )
 
 
 def _add_to_sqlite(tx: Tx, it: Packed, asked: dict[str, Any], now: int) -> Moved | None:
-    row = tx.conn.execute(tx.made(_advance, it.is_ours), asked).first()
+    shape = Shape(it.is_ours, (), Along(it.data is not None))
+    row = tx.conn.execute(tx.made(_advance, shape), asked).first()
     if row is None:
         return None
-    owner, tree, home, pos, running, context, *stamp = row
     (seq,) = tx.next_seqs(1)
-    place = {"owner": owner, "tree": tree, "pos": pos, "home": home}
-    tx.add_all("message", [message_row(it, **place, running=running, now=now) | seq])
-    return pos, context, (stamp[0], stamp[1])
+    place = {"owner": row.owner, "tree": row.tree, "pos": row.tip, "home": row.home}
+    tx.add_all("message", [message_row(it, **place, running=row.running, now=now) | seq])
+    if it.data is not None:
+        place = {"tree": row.tree, "pos": row.tip, "previous": row.data_before}
+        tx.add("data", **place, value=it.data)
+    return row.tip, row.data_at, row.context, (row.version, row.created_at)
 
 
-def _add_to_server(tx: Tx, it: Packed, asked: dict[str, Any], said: int) -> Moved | None:
+def _add_to_server(
+    tx: Tx, it: Packed, asked: dict[str, Any], said: int, along: Along
+) -> Moved | None:
     values = {
         "id": it.id,
         "role": it.role,
@@ -83,36 +122,57 @@ def _add_to_server(tx: Tx, it: Packed, asked: dict[str, Any], said: int) -> Move
         **tx.extra_of("message", it.id),
     }
     tx.refuse_large(values)
-    keys = tuple(values)
+    shape = Shape(it.is_ours, tuple(values), along)
     asked |= {f"new_{n}": value for n, value in enumerate(values.values())}
     if tx.kind == "postgresql":
-        row: Any = tx.direct(_append, it.is_ours, keys).run(tx.conn, asked).first()
-        return None if row is None else (row[0], row[1], (row[2], row[3]))
+        row: Any = tx.direct(_append, shape).run(tx.conn, asked).first()
+        return None if row is None else (row[0], row[1], row[2], (row[3], row[4]), *row[5:])
     # Names are bytes there.
-    for name in ("owner_name", "new_0", "new_1"):
-        asked[name] = asked[name].encode()
+    asked = {name: it.encode() if isinstance(it, str) else it for name, it in asked.items()}
     if has_compounds(tx.conn.dialect):
-        (pos,) = tx.direct(_compound, it.is_ours, keys).run_compound(tx.conn, asked)
-        return None if pos is None else (pos, None, None)
-    moved = tx.direct(_advance, it.is_ours).run(tx.conn, asked)
+        pos, held, *versions = tx.direct(_compound, shape).run_compound(tx.conn, asked)
+        return None if pos is None else (pos, held, None, None, *versions)
+    moved = tx.direct(_advance_without_data, shape).run(tx.conn, asked)
     if not moved.rowcount:
         return None
-    tx.direct(_insert_selected, keys).run(tx.conn, asked)
-    return moved.lastrowid, None, None
+    tx.direct(_insert_selected, shape).run(tx.conn, asked)
+    return moved.lastrowid, 0, None, None
 
 
-def _append(t: Tables, is_ours: bool, keys: tuple[str, ...]) -> Any:
-    """Move a session on and add a message in one statement."""
-    moved = _advance(t, is_ours).cte("moved")
-    added = _insert_from(t, moved.c, keys, select()).cte("added")
-    return select(*moved.c["tip", "context", "version", "created_at"]).add_cte(added)
+def _append(t: Tables, shape: Shape) -> Any:
+    """Move a session on and add a message in one statement, with what comes along."""
+    moved = _advance(t, shape).cte("moved")
+    steps = StatementParts(t, shape.along, moved)
+    new = _new_message(t, moved.c, shape.keys)
+    new["id"] = steps.unless_refused(new["id"])
+    added = insert(t.message).from_select(list(new), select(*new.values()))
+    if shape.along.patched is None:
+        ends = [added.cte("added")]
+    else:
+        told = added.returning(t.message.c.seq).cte("added")
+        ends = [told, steps.told(told)]
+    columns = moved.c["tip", "data_at", "context", "version", "created_at"]
+    # Fences come first: whatever is written may be what they are about.
+    asked = select(*columns, *steps.versions).where(*steps.fences)
+    return asked.add_cte(*steps.first, *ends)
 
 
-def _compound(t: Tables, is_ours: bool, keys: tuple[str, ...]) -> Compound:
-    return Compound(_COMPOUND, [_advance(t, is_ours), _insert_selected(t, keys)])
+def _compound(t: Tables, shape: Shape) -> Compound:
+    block, s = BlockParts(t, shape.along), t.session.c
+    names, versions = (
+        "".join(f", {it}" for it in some) for some in (block.variables, block.versions)
+    )
+    seq = "SET sapwood_seq = LAST_INSERT_ID();" if shape.along.patched is not None else ""
+    text = _COMPOUND.format(
+        place=IN_VARIABLES.variables, names=names, seq=seq, along=block.text, versions=versions
+    )
+    place = [s[it] for it in IN_VARIABLES.columns]
+    found = select(*place).where(s.key == bindparam("of_key"))
+    added = insert(t.message).values(_new_message(t, IN_VARIABLES, shape.keys)).inline()
+    return Compound(text, [_advance(t, shape), found, added, *block.statements])
 
 
-def _advance(t: Tables, is_ours: bool) -> Any:
+def _advance(t: Tables, shape: Shape) -> Any:
     """Move a session on by one message; ids of clients are looked up in forks, so not there."""
     s = t.session.c
     added = bindparam("added", type_=s.running.type)
@@ -121,45 +181,52 @@ def _advance(t: Tables, is_ours: bool) -> Any:
         s.key == bindparam("of_key"),
         s.ends == number(1),
         s.closed == number(0),
-        s.has_data == number(0),
         s.tip.bitwise_and(most) < most,
+        *conditions(t, shape.along),
     ]
-    if not is_ours:
+    if not shape.is_ours:
         wanted.append(s.fork == number(0))
     if t.kind != "sqlite":
         wanted.append(shared_owner(t))
-    values = {
-        "tip": s.tip + number(1),
-        "running": s.running + added,
-        "context": s.context + added,
-        "messages": s.messages + number(1),
-        "active_at": bindparam("at", type_=s.active_at.type),
-        "active_s": bindparam("at_s", type_=s.active_s.type),
-        "updated_at": bindparam("written_at", type_=s.updated_at.type),
-        "updated_s": bindparam("written_s", type_=s.updated_at.type),
-    }
-    if t.kind == "mysql":
+    tip = s.tip + number(1)
+    values = [
+        *changes(t, shape.along),
         # The answer to a statement that gives back no rows tells the tip.
-        values["tip"] = func.last_insert_id(values["tip"])
-        return update(t.session).where(*wanted).values(values)
-    made = update(t.session).where(*wanted).values(values)
-    return made.returning(
-        s.owner, s.tree, s.home, s.tip, s.running, s.context, s.version, s.created_at
-    )
+        (s.tip, func.last_insert_id(tip) if t.kind == "mysql" else tip),
+        (s.running, s.running + added),
+        (s.context, s.context + added),
+        (s.messages, s.messages + number(1)),
+        (s.active_at, bindparam("at", type_=s.active_at.type)),
+        (s.active_s, bindparam("at_s", type_=s.active_s.type)),
+        (s.updated_at, bindparam("written_at", type_=s.updated_at.type)),
+        (s.updated_s, bindparam("written_s", type_=s.updated_at.type)),
+    ]
+    # In this order: MariaDB sees in each what the ones before it changed.
+    made = update(t.session).where(*wanted).ordered_values(*values)
+    if t.kind == "mysql":
+        return made
+    keys = ("number", "owner", "id", "tree", "home", "tip", "running", "context", "version")
+    return made.returning(*s[(*keys, "created_at", "data_at", "data_before")])
 
 
-def _insert_selected(t: Tables, keys: tuple[str, ...]) -> Any:
+def _advance_without_data(t: Tables, shape: Shape) -> Any:
+    """Move on what has no data: where that stands would have to be asked for."""
+    return _advance(t, shape).where(t.session.c.has_data == number(0))
+
+
+def _insert_selected(t: Tables, shape: Shape) -> Any:
     """Add a message whose place is read from its session's row, which is ours by now."""
     s = t.session.c
-    return _insert_from(t, s, keys, select().where(s.key == bindparam("of_key")))
+    new = _new_message(t, s, shape.keys)
+    asked = select(*new.values()).where(s.key == bindparam("of_key"))
+    return insert(t.message).from_select(list(new), asked)
 
 
-def _insert_from(t: Tables, s: Any, keys: tuple[str, ...], asked: Any) -> Any:
+def _new_message(t: Tables, s: Any, keys: tuple[str, ...]) -> dict[str, Any]:
     m = t.message.c
     given = {key: bindparam(f"new_{n}", type_=m[key].type) for n, key in enumerate(keys)}
     read = {"tree": s.tree, "pos": s.tip, "owner": s.owner, "home": s.home}
-    columns = {**read, "path_tokens": s.running, "version": number(1), **given}
-    return insert(t.message).from_select(list(columns), asked.add_columns(*columns.values()))
+    return {**read, "path_tokens": s.running, "version": number(1), **given}
 
 
 # together
@@ -179,14 +246,14 @@ def append_each(tx: Tx, requests: Sequence[Request]) -> list[Appended | None]:
         (it,) = request.batch
         if key not in found or not _is_extendable(found[key], it):
             continue
-        _, session, number, tree, home, tip, running, *_ = found[key]
+        _, session, number, tree, home, tip, running, held, *_ = found[key]
         place = {"owner": number, "tree": tree, "pos": tip + 1, "home": home}
         tx.owner_name, tx.session_name = request.owner, request.session
         row = message_row(it, **place, running=running + it.tokens, now=now)
         n, said = len(rows), said_at(it, now)
         moved |= {f"n{n}": session, f"t{n}": it.tokens, f"a{n}": said, f"s{n}": said // 1_000_000}
         rows.append(row | tx.extra_of("message", it.id))
-        messages = written([it], request.session, tip + 1, now)
+        messages = written([it], request.session, tip + 1, now, held)
         answers[at] = Appended(messages=messages, written=1, tip=it.id)
     if rows:
         seqs = tx.next_seqs(len(rows))
@@ -197,16 +264,16 @@ def append_each(tx: Tx, requests: Sequence[Request]) -> list[Appended | None]:
 
 
 def _is_extendable(row: Any, it: Packed) -> bool:
-    *_, tip, _, ends, fork, closed, has_data = row
-    can_grow = ends and not (closed or has_data) and tip & MAX_DEPTH < MAX_DEPTH
+    *_, tip, _, _, ends, fork, closed = row
+    can_grow = ends and not closed and tip & MAX_DEPTH < MAX_DEPTH
     return bool(can_grow and (it.is_ours or not fork))
 
 
 def _lock_all(t: Tables) -> Any:
     s = t.session.c
-    keys = ("key", "number", "owner", "tree", "home", "tip", "running", "ends", "fork")
+    keys = ("key", "number", "owner", "tree", "home", "tip", "running", "data_at", "ends", "fork")
     wanted = s.key.in_(bindparam("keys", expanding=True))
-    return select(*s[(*keys, "closed", "has_data")]).where(wanted).order_by(s.key).with_for_update()
+    return select(*s[(*keys, "closed")]).where(wanted).order_by(s.key).with_for_update()
 
 
 def _advance_all(t: Tables, count: int) -> Any:

@@ -50,7 +50,10 @@ LATER: dict[int, dict[str, tuple[str, ...]]] = {
     3: {"session": ("closed",), "document": ("inherit",)},
     4: {
         "document": ("created_at",),
-        "session": ("has_data", "kind", "updated_at", "updated_s", "state"),
+        "session": (
+            *("has_data", "data_at", "data_before"),
+            *("kind", "updated_at", "updated_s", "state"),
+        ),
         "segment": ("data_at",),
         "profile": ("system", "system_key", "title_key"),
     },

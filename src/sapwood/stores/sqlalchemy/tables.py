@@ -177,6 +177,8 @@ class Tables:
             _figure("active_s"),  # the second of active_at, so that its index rests
             _flag("closed", 0),
             _flag("has_data", 0),  # 1: there may be data in its tree
+            _later("data_at"),  # where `ends` is 1, where the data stands that holds at the tip,
+            _later("data_before"),  # and where it stood before that was appended at once
             Column("kind", Name, nullable=False, server_default=CHAT),
             Column("updated_at", Big),  # NULL: it was not written since there is this column
             Column("updated_s", Big),  # its second; NULL: it is not listed with its fellows yet

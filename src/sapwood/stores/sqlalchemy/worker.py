@@ -14,6 +14,7 @@ from ..base.append_request import Request
 from ..relational._sync.dialect import Dialect
 from ..relational._sync.unit import RelationalUnit
 from .admin import SqlAdmin
+from .along import along_of
 from .data import SqlDataStatements
 from .documents import SqlDocumentStatements
 from .drivers import refuse_mode
@@ -50,7 +51,7 @@ class SqlUnit(RelationalUnit):
             sums=SqlSumStatements(tx),
             messages=SqlMessageStatements(tx),
             recent=SqlRecentStatements(tx),
-            data_statements=SqlDataStatements(tx),
+            data=SqlDataStatements(tx),
             overlays=SqlOverlayStatements(tx),
             sessions=SqlSessionStatements(tx),
             listing=SqlListingStatements(tx),
@@ -82,7 +83,9 @@ class Worker:
     def begin(self, conn: Connection, mode: Mode) -> Tx:
         """Begin a transaction."""
         begin(conn, self._tables.kind, mode)
-        locks = mode is Mode.WRITE
+        return self._tx(conn, locks=mode is Mode.WRITE)
+
+    def _tx(self, conn: Connection, *, locks: bool = False) -> Tx:
         tx = Tx(conn, self._statements, self._now, self._extra, locks=locks)
         tx.most_bytes = self._most_bytes
         return tx
@@ -107,6 +110,8 @@ class Worker:
     def append(self, conn: Connection, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append what can be appended quickly, and commit it; None for what cannot."""
         is_one = len(requests) == 1
+        if is_one and along_of(self._tx(conn), requests[0]) is None:
+            return [None]
         # PostgreSQL has one statement for one, which is a transaction by itself.
         is_statement = is_one and self._tables.kind == "postgresql"
         try:

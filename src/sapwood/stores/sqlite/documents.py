@@ -28,8 +28,9 @@ DOCUMENT_COLUMNS = "version, key, updated_at, expires_at, value, inherit, create
 FIND_DOCUMENT = (
     f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key = ?"
 )
+# In place of the one with this key: which is deleted, and its version not used again.
 _PUT = (
-    "INSERT INTO document"
+    "REPLACE INTO document"
     " (owner, session, key, updated_at, expires_at, value, checksum, inherit, created_at)"
     f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {DOCUMENT_COLUMNS}"
 )
@@ -55,8 +56,6 @@ class SqliteDocumentStatements(DocumentStatements[Connection]):
     ) -> Row:
         now = self._tx.clock()
         expires_at = None if new.expires_in_us is None else now + new.expires_in_us
-        if replaced is not None:
-            self._drop(replaced)
         kept = checksum((new.key, now, value))
         content = (new.key, now, expires_at, value, kept, int(new.inherit))
         created_at = created_before(replaced, now)
@@ -72,12 +71,9 @@ class SqliteDocumentStatements(DocumentStatements[Connection]):
         self._tx.run(_REWRITE, (found[DOCUMENT_VERSION], value, kept))
 
     def delete(self, scope: DocumentScope, found: Row) -> None:
-        self._drop(found)
+        self._tx.run("DELETE FROM document WHERE version = ?", (found[DOCUMENT_VERSION],))
         if not scope.session:
             note_erasure_apart(self._tx)
-
-    def _drop(self, found: Row) -> None:
-        self._tx.run("DELETE FROM document WHERE version = ?", (found[DOCUMENT_VERSION],))
 
     def list_range(
         self, scope: DocumentScope, asked: KeyRange, now: int, values: bool

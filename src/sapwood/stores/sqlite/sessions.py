@@ -147,18 +147,19 @@ class SqliteSessionStatements(SessionStatements[Connection]):
         if "tags" in columns:
             self._tx.run(_DELETE_TAGS, (session.owner, session.number))
             self._put_tags(session, columns["tags"])
-        if "state" in columns:
-            sql = "UPDATE session SET state = ? WHERE number = ?"
-            self._tx.run(sql, (columns["state"], session.number))
         if columns:
             self.put_profile(session, columns)
-        if closed is not None:
-            sql = "UPDATE session SET closed = ? WHERE number = ?"
-            self._tx.run(sql, (int(closed), session.number))
         if active_us is not None:
             activity = (session.tip, active_us, active_us // 1_000_000)
             self._tx.run(_PUT_ACTIVITY, (*activity, session.number))
-        self._tx.run(_PUT_VERSION, (session.version + 1, self._tx.clock(), session.number))
+        figures = {"version": session.version + 1, "updated_at": self._tx.clock()}
+        if closed is not None:
+            figures["closed"] = int(closed)
+        if "state" in columns:
+            figures["state"] = columns["state"]
+        put = ", ".join(f"{column} = ?" for column in figures)
+        sql = f"UPDATE session SET {put} WHERE number = ?"
+        self._tx.run(sql, (*figures.values(), session.number))
 
     def tell(self, session: SessionRow) -> None:
         tell_record(self._tx, session)

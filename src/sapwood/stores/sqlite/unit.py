@@ -70,7 +70,7 @@ class SqliteUnit(RelationalUnit):
             sums=SqliteSumStatements(tx),
             messages=SqliteMessageStatements(tx),
             recent=SqliteRecentStatements(tx),
-            data_statements=SqliteDataStatements(tx),
+            data=SqliteDataStatements(tx),
             overlays=SqliteOverlayStatements(tx),
             sessions=SqliteSessionStatements(tx),
             listing=SqliteListingStatements(tx),

@@ -8,7 +8,8 @@ from typing import Any, Self
 
 from ...calls import AsyncCall
 from ...errors import UsageError
-from ...model import NewMessage
+from ...model import NewMessage, Usage
+from ...rules.wording import a_kind
 from ..events import StreamEvent
 from ..reader import StreamReader
 from ..vendor import StreamAnswer
@@ -28,7 +29,7 @@ class AsyncEventStream:
         is_whole = isinstance(response, (str, bytes, Mapping)) or hasattr(response, "model_dump")
         if is_whole or not (_is_stream(response) or hasattr(type(response), "__aenter__")):
             raise UsageError(
-                f"response is a {type(response).__name__}, and no stream for {type(self).__name__}:"
+                f"response is {a_kind(response)}, and no stream for {type(self).__name__}:"
                 " ask with stream=True; for an async client take AsyncEventStream, and give it "
                 "what the call has given once it was awaited",
                 path="response",
@@ -41,6 +42,11 @@ class AsyncEventStream:
     def message(self) -> NewMessage:
         """The answer as far as it came, without calls that are not complete."""
         return self._answer.reader.message
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the vendor said of the cost so far; None when nothing."""
+        return self._answer.reader.usage
 
     def __aiter__(self) -> AsyncIterator[StreamEvent]:
         return self._events

@@ -10,7 +10,8 @@ from typing import Any, Self
 
 from ...calls import Call
 from ...errors import UsageError
-from ...model import NewMessage
+from ...model import NewMessage, Usage
+from ...rules.wording import a_kind
 from ..events import StreamEvent
 from ..reader import StreamReader
 from ..vendor import StreamAnswer
@@ -30,7 +31,7 @@ class EventStream:
         is_whole = isinstance(response, (str, bytes, Mapping)) or hasattr(response, "model_dump")
         if is_whole or not (_is_stream(response) or hasattr(type(response), "__enter__")):
             raise UsageError(
-                f"response is a {type(response).__name__}, and no stream for {type(self).__name__}:"
+                f"response is {a_kind(response)}, and no stream for {type(self).__name__}:"
                 " ask with stream=True; for an async client take EventStream, and give it "
                 "what the call has given once it was awaited",
                 path="response",
@@ -43,6 +44,11 @@ class EventStream:
     def message(self) -> NewMessage:
         """The answer as far as it came, without calls that are not complete."""
         return self._answer.reader.message
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the vendor said of the cost so far; None when nothing."""
+        return self._answer.reader.usage
 
     def __iter__(self) -> Iterator[StreamEvent]:
         return self._events

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ...errors import NotFoundError
 from ...model import DataVersion, Entry, EntryRef, Leaf, Message, Read, SessionRecord, Summary
 from ...model.session import RECORD_FIELDS
+from ...rules.wording import counted
 from ..export import SessionWalk, find_origin, tip_of
 from ..lines import (
     CHUNK,
@@ -187,7 +188,7 @@ class Comparison:
                 DifferenceKind.APART, f"message {message.id!r} is not in the source"
             )
         if own != record.messages:
-            what = f"it counts {record.messages} messages, and {own} were found"
+            what = f"it counts {counted(record.messages, 'message')}, and {own} came up"
             self.differences.add(DifferenceKind.MISSING, what)
 
     def _compare_branches(self, leaves: list[Leaf], *, is_fresh: bool) -> None:

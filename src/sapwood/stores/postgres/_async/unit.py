@@ -32,7 +32,7 @@ class AsyncPostgresUnit(AsyncRelationalUnit):
             sums=AsyncPostgresSumStatements(tx),
             messages=AsyncPostgresMessageStatements(tx),
             recent=AsyncPostgresRecentStatements(tx),
-            data_statements=AsyncPostgresDataStatements(tx),
+            data=AsyncPostgresDataStatements(tx),
             overlays=AsyncPostgresOverlayStatements(tx),
             sessions=AsyncPostgresSessionStatements(tx),
             listing=AsyncPostgresListingStatements(tx),

@@ -28,8 +28,6 @@ _APPEND = (
     " FROM {s}.append(%s, %s, %s::bigint, %s::text[], %s, %s, %s, %s,"
     f" {NEW_COLUMN_TYPES}) a"
 )
-# Not prepared: what is given and what is not makes many shapes of it, and each would cost a round
-# trip more when it first comes.
 _APPEND_WITH = (
     f"SELECT a.start, a.now_us, a.versions, {_HELD}"
     " FROM {s}.append_with(%s, %s, %s::bigint, %s::text[], %s, %s,"
@@ -37,7 +35,7 @@ _APPEND_WITH = (
 )
 _KEEP_DIGESTS = "{s}.keep_digests(%s, %s, a.start, %s::bytea[])"
 _ONE = (
-    "SELECT a.start, a.now_us, '{}'::bigint[], {s}.data_held(%s, %s, a.start)"
+    f"SELECT a.start, a.now_us, '{{}}'::bigint[], {_HELD}"
     " FROM {s}.append_one(%s, %s, %s::bigint, %s, %s, %s, %s::bigint, %s::bigint, %s, %s) a"
 )
 _EACH = (
@@ -54,7 +52,7 @@ def append_new(tx: Tx, request: Request, *, is_repeated: bool) -> Appended | Non
     When it is repeated because a connection was lost, our own ids may be stored, too.
     """
     owner, session, batch, parent, expected_tip, extras, *_ = request
-    if request.is_plain and not request.has_digests:
+    if extras is NO_EXTRAS and request.is_next_with_any_data and not request.has_digests:
         return _append_one(tx, request, is_repeated)
     if request.expected_snapshot is not None:
         return None
@@ -70,8 +68,7 @@ def append_new(tx: Tx, request: Request, *, is_repeated: bool) -> Appended | Non
     text = _APPEND if extras is NO_EXTRAS else _APPEND_WITH
     text, kept = _keeping(request, text)
     args = (*kept, owner, session, _time(tx), asked, *places, *new_columns(batch), *along)
-    is_often = extras is NO_EXTRAS and not request.has_digests
-    [found] = tx.rows(text, args, often=is_often)
+    [found] = tx.rows(text, args, often=not request.has_digests)
     return _appended(request, *found[-4:])
 
 
@@ -93,8 +90,9 @@ def _append_one(tx: Tx, request: Request, is_repeated: bool) -> Appended | None:
     is_asked = is_repeated or not it.is_ours
     words = body_words(it.body, it.id)
     said = (it.id, it.role, it.tokens, it.created_us, it.body, words)
-    args = (*(request.owner, request.session) * 2, _time(tx), is_asked, *said)
-    [found] = tx.rows(_ONE, args, often=True)
+    text, kept = _keeping(request, _ONE)
+    args = (*kept, request.owner, request.session, _time(tx), is_asked, *said)
+    [found] = tx.rows(text, args, often=True)
     return _appended(request, *found)
 
 

@@ -34,7 +34,7 @@ class PostgresUnit(RelationalUnit):
             sums=PostgresSumStatements(tx),
             messages=PostgresMessageStatements(tx),
             recent=PostgresRecentStatements(tx),
-            data_statements=PostgresDataStatements(tx),
+            data=PostgresDataStatements(tx),
             overlays=PostgresOverlayStatements(tx),
             sessions=PostgresSessionStatements(tx),
             listing=PostgresListingStatements(tx),

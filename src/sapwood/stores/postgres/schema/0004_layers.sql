@@ -478,45 +478,56 @@ CREATE OR REPLACE FUNCTION {s}.append_with(
     OUT start bigint, OUT now_us bigint, OUT versions bigint[]
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    s {s}.session%ROWTYPE;
-    doc record;
+    at record;
+    s record;
     made bigint;
 BEGIN
-    SELECT * INTO s FROM {s}.locked_session(owner_name, session_id);
-    IF NOT FOUND OR s.version <> record_version OR EXISTS (
-        SELECT 1 FROM unnest(fence_keys, fence_versions) f(key, version)
-        WHERE f.version IS DISTINCT FROM (
-            SELECT d.version FROM {s}.document d
-            WHERE d.tree = s.tree AND d.session = s.number AND d.key = f.key
-        )
-    ) THEN RETURN; END IF;
+    SELECT d.tree, d.number, pg_advisory_xact_lock(hashtextextended('sapwood tree {s}', d.tree))
+        INTO at FROM {s}.owner o JOIN {s}.directory d ON d.owner = o.number
+        WHERE o.name = owner_name AND d.id = session_id;
+    IF NOT FOUND THEN RETURN; END IF;
+    -- Read now that nobody else can change it; a clear may have moved it to another tree.
+    SELECT x.owner, x.tree, x.number, x.version INTO s
+        FROM {s}.session x WHERE x.tree = at.tree AND x.number = at.number;
+    IF NOT FOUND OR s.version <> record_version THEN RETURN; END IF;
+    FOR n IN 1 .. cardinality(fence_keys) LOOP
+        SELECT d.version INTO made FROM {s}.document d
+        WHERE d.tree = s.tree AND d.session = s.number AND d.key = fence_keys[n];
+        IF made IS DISTINCT FROM fence_versions[n] THEN RETURN; END IF;
+    END LOOP;
     now_us := coalesce(at_us, {s}.now_us());
     -- Version 0 stands for one that is not there, or is expired.
-    IF EXISTS (
-        SELECT 1 FROM unnest(doc_keys, doc_versions) u(key, version) LEFT JOIN LATERAL (
-            SELECT d.version, d.expires_at FROM {s}.document d
-            WHERE d.tree = s.tree AND d.session = s.number AND d.key = u.key OFFSET 0
-        ) d ON true
-        WHERE u.version <> coalesce(d.version, 0)
-          AND NOT (u.version = 0 AND coalesce(d.expires_at <= now_us, false))
-    ) THEN RETURN; END IF;
-    SELECT a.start INTO start FROM {s}.append(
-        owner_name, session_id, now_us, asked, after_id, after_root, tip_id, tip_root,
-        ids, roles, token_counts, said_us, bodies, word_lists) a;
+    FOR n IN 1 .. cardinality(doc_keys) LOOP
+        CONTINUE WHEN doc_versions[n] IS NULL;
+        SELECT d.version, d.expires_at INTO at FROM {s}.document d
+        WHERE d.tree = s.tree AND d.session = s.number AND d.key = doc_keys[n];
+        IF doc_versions[n] <> coalesce(at.version, 0)
+            AND NOT (doc_versions[n] = 0 AND coalesce(at.expires_at <= now_us, false))
+        THEN RETURN; END IF;
+    END LOOP;
+    IF cardinality(ids) = 1 AND after_id IS NULL AND tip_id IS NULL
+        AND NOT (after_root OR tip_root)
+    THEN
+        start := (SELECT a.start FROM {s}.append_one(
+            owner_name, session_id, now_us, cardinality(asked) > 0, ids[1], roles[1],
+            token_counts[1], said_us[1], bodies[1], word_lists[1]) a);
+    ELSE
+        start := (SELECT a.start FROM {s}.append(
+            owner_name, session_id, now_us, asked, after_id, after_root, tip_id, tip_root,
+            ids, roles, token_counts, said_us, bodies, word_lists) a);
+    END IF;
     IF start IS NULL THEN RETURN; END IF;
     versions := '{}';
-    FOR doc IN SELECT * FROM unnest(doc_keys, doc_values, doc_expire_in_us, doc_inherits)
-        u(key, value, expire_in_us, inherit)
-    LOOP
+    FOR n IN 1 .. cardinality(doc_keys) LOOP
         made := 0;
-        IF doc.value IS NULL THEN
+        IF doc_values[n] IS NULL THEN
             DELETE FROM {s}.document d
-            WHERE d.tree = s.tree AND d.session = s.number AND d.key = doc.key;
+            WHERE d.tree = s.tree AND d.session = s.number AND d.key = doc_keys[n];
         ELSE
             INSERT INTO {s}.document AS d
                 (tree, session, key, version, updated_at, expires_at, value, inherit)
-            VALUES (s.tree, s.number, doc.key, nextval('{s}.document_version'), now_us,
-                now_us + doc.expire_in_us, doc.value, doc.inherit)
+            VALUES (s.tree, s.number, doc_keys[n], nextval('{s}.document_version'), now_us,
+                now_us + doc_expire_in_us[n], doc_values[n], doc_inherits[n])
             ON CONFLICT (tree, session, key) DO UPDATE SET version = excluded.version,
                 updated_at = excluded.updated_at, expires_at = excluded.expires_at,
                 value = excluded.value, inherit = excluded.inherit,
@@ -527,11 +538,16 @@ BEGIN
         versions := versions || made;
     END LOOP;
     IF patched IS NULL THEN RETURN; END IF;
-    UPDATE {s}.session x SET version = x.version + 1, closed = coalesce(new_closed, x.closed),
-        state = CASE WHEN 'state' = ANY (patched) THEN new_state ELSE x.state END,
-        updated_at = now_us
-    WHERE x.tree = s.tree AND x.number = s.number;
-    PERFORM {s}.tell_record(s.tree, s.number, now_us);
+    -- And tell the feed, as `tell_record` does.
+    WITH changed AS (
+        UPDATE {s}.session x SET version = x.version + 1, closed = coalesce(new_closed, x.closed),
+            state = CASE WHEN 'state' = ANY (patched) THEN new_state ELSE x.state END,
+            updated_at = now_us
+        WHERE x.tree = s.tree AND x.number = s.number
+        RETURNING x.owner, x.number, x.tree, x.version, x.id
+    )
+    INSERT INTO {s}.change (owner, session, tree, kind, first, last, at, name)
+    SELECT c.owner, c.number, c.tree, 8, c.version, c.version, now_us, c.id FROM changed c;
     IF patched = '{}' THEN RETURN; END IF;
     IF 'tags' = ANY (patched) THEN
         PERFORM {s}.put_tags(s.owner, s.tree, s.number, new_tags);

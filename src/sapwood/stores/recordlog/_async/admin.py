@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ....errors import NotFoundError, StoreCorruptError
 from ....model import ChangedOwners, Health, Problem
 from ....rules.codec import decode_body, decode_json
+from ....rules.wording import counted
 from ....store.owners import next_owners
 from ..errors import BehindError
 from ..fold import fold
@@ -116,7 +117,7 @@ class AsyncLogAdmin(AsyncLogSubject):
             problems.append(Problem(kind="state", where=where, what=what))
         live = sum(row.body is not None for row in rows)
         if live != state.messages:
-            what = f"it counts {state.messages} messages and has {live}"
+            what = f"it counts {counted(state.messages, 'message')} and has {live}"
             problems.append(Problem(kind="messages", where=where, what=what))
         if problems and await self._logs.are_over([state]):
             raise BehindError

@@ -9,6 +9,7 @@ from ....errors import StoreCorruptError, StoreError
 from ....model import Problem
 from ....rules.codec import decode_body
 from ....rules.tree import Place, extend_lineage, place_before
+from ....rules.wording import counted
 from ..entries import MARK, EntryHead, split_entry
 from ..rows import RedisSessionRow
 from .client import AsyncRedisClient, RedisCommand
@@ -168,7 +169,9 @@ class AsyncTreeInspection:
             if int(stored.get(number, b"0")) != count:
                 command = ("HSET", self._key("wr"), number, count)
                 where = f"overlay {self._tree.overlays[number].id!r}"
-                self._add("overlay", where, f"it is in force for {count} sessions", command)
+                self._add(
+                    "overlay", where, f"it is in force for {counted(count, 'session')}", command
+                )
 
 
 async def are_out_of_order(client: AsyncRedisClient, documents: str, order: str) -> bool:

@@ -11,6 +11,7 @@ from ....errors import StoreCorruptError, StoreError
 from ....model import Problem
 from ....rules.codec import decode_body
 from ....rules.tree import Place, extend_lineage, place_before
+from ....rules.wording import counted
 from ..entries import MARK, EntryHead, split_entry
 from ..rows import RedisSessionRow
 from .client import RedisClient, RedisCommand
@@ -170,7 +171,9 @@ class TreeInspection:
             if int(stored.get(number, b"0")) != count:
                 command = ("HSET", self._key("wr"), number, count)
                 where = f"overlay {self._tree.overlays[number].id!r}"
-                self._add("overlay", where, f"it is in force for {count} sessions", command)
+                self._add(
+                    "overlay", where, f"it is in force for {counted(count, 'session')}", command
+                )
 
 
 def are_out_of_order(client: RedisClient, documents: str, order: str) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....calls import AsyncAnswer
-from ...base.refusals import no_data
 from .data import AsyncDataStatements
 from .documents import AsyncDocumentStatements
 from .feed import AsyncFeedStatements
@@ -36,6 +35,7 @@ class AsyncDialect:
     sums: AsyncSumStatements[Any]
     messages: AsyncMessageStatements[Any]
     recent: AsyncRecentStatements[Any]
+    data: AsyncDataStatements[Any]
     overlays: AsyncOverlayStatements[Any]
     sessions: AsyncSessionStatements[Any]
     listing: AsyncListingStatements[Any]
@@ -44,12 +44,3 @@ class AsyncDialect:
     feed: AsyncFeedStatements[Any]
     documents: AsyncDocumentStatements[Any]
     usage: AsyncUsageStatements[Any]
-    data_statements: AsyncDataStatements[Any] | None = None
-    """None where DATA is not declared; then no session's row says that there is any."""
-
-    @property
-    def data(self) -> AsyncDataStatements[Any]:
-        """The statements about data, in a store that has some."""
-        if self.data_statements is None:
-            raise no_data()
-        return self.data_statements

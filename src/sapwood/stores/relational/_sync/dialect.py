@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....calls import Answer
-from ...base.refusals import no_data
 from .data import DataStatements
 from .documents import DocumentStatements
 from .feed import FeedStatements
@@ -38,6 +37,7 @@ class Dialect:
     sums: SumStatements[Any]
     messages: MessageStatements[Any]
     recent: RecentStatements[Any]
+    data: DataStatements[Any]
     overlays: OverlayStatements[Any]
     sessions: SessionStatements[Any]
     listing: ListingStatements[Any]
@@ -46,12 +46,3 @@ class Dialect:
     feed: FeedStatements[Any]
     documents: DocumentStatements[Any]
     usage: UsageStatements[Any]
-    data_statements: DataStatements[Any] | None = None
-    """None where DATA is not declared; then no session's row says that there is any."""
-
-    @property
-    def data(self) -> DataStatements[Any]:
-        """The statements about data, in a store that has some."""
-        if self.data_statements is None:
-            raise no_data()
-        return self.data_statements

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ....errors import NotFoundError, StoreBusyError
 from ....model import ChangeKind, Message, Problem, SessionRecord
+from ....rules.wording import counted
 from ....store._sync.contract import Store
 from ..entry import EntryFilter, FeedMark, IndexGoneError, digest_of
 from .index import SearchIndex
@@ -68,7 +69,7 @@ class Checker:
 
     def _unmarked(self, owner: str) -> list[str]:
         count = (self._store.statistics(owner)).messages
-        return [f"its {count} messages have to be read into the search index"] if count else []
+        return [f"the search index lacks its {counted(count, 'message')}"] if count else []
 
     def _since(self, owner: str, mark: FeedMark) -> _CheckStart:
         since, cursor, more = _CheckStart(set(), set(), set()), mark.cursor, True
@@ -128,7 +129,7 @@ class Checker:
         for name in names:
             digest = digest_of(overlays_of(self._store, owner, name))
             wrong += digest != (known[name].digest if name in known else digest_of([]))
-        return [f"the summaries of {wrong} sessions are not as indexed"] if wrong else []
+        return [f"the summaries of {counted(wrong, 'session')} are not as indexed"] if wrong else []
 
 
 def _named(message: Message) -> tuple[MessageName, int]:

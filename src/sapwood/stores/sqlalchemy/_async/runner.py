@@ -123,10 +123,13 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
         seen whether the messages were written.
         """
         with in_doubt(request.batch):
+            appended = None
             if request.is_plain:
                 appended = await self._appends.add(request)
-                if appended is not None:
-                    return appended
+            elif request.is_next_with_any_data:
+                [appended] = await self._append_all([request])
+            if appended is not None:
+                return appended
             return await self._transact(
                 lambda unit: unit.messages.append(request), is_idempotent=True
             )

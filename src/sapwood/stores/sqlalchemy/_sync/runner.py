@@ -121,10 +121,13 @@ class SqlAlchemyRunner(Runner):
         seen whether the messages were written.
         """
         with in_doubt(request.batch):
+            appended = None
             if request.is_plain:
                 appended = self._appends.add(request)
-                if appended is not None:
-                    return appended
+            elif request.is_next_with_any_data:
+                [appended] = self._append_all([request])
+            if appended is not None:
+                return appended
             return self._transact(lambda unit: unit.messages.append(request), is_idempotent=True)
 
     def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 
 from ....model import Problem
+from ....rules.wording import counted
 from ..connection import POLL_S, Connection, open_reader, patiently
 from ..failure import translated
 from ..feed import KIND_COVER, KIND_UNCOVER
@@ -241,14 +242,14 @@ def _index_faults(index: Connection, main: Connection) -> Iterator[str]:
     owners = Owners(main)
     seen = {pos for pos, home in messages if owners.of_home(home) is not None}
     if missing := seen - entries - fresh:
-        yield f"{len(missing)} messages are not in it"
+        yield f"it lacks {counted(len(missing), 'message')}"
     if left := {pos for pos in entries - live - fresh if pos > 0}:
-        yield f"{len(left)} messages that are gone are still in it"
+        yield f"it still has {counted(len(left), 'message')} of those that are gone"
     if ({pos for pos in entries if pos < 0} ^ summaries) - fresh:
         yield "it has not the summaries that there are"
     numbers, indexed = (index.rows(sql) for sql in (_ENTRY_NUMBERS, _INDEXED_NUMBERS))
     if numbers != indexed:
-        yield f"it has {len(numbers)} entries, and words of {len(indexed)}"
+        yield f"it has {counted(len(numbers), 'entry', 'entries')}, and words of {len(indexed)}"
 
 
 def _touched_since(main: Connection, seq: int) -> set[int]:

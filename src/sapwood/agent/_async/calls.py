@@ -1,0 +1,129 @@
+"""The calls of tools in a run: which wait for somebody, and what each one gives."""
+
+from __future__ import annotations
+
+import logging
+from copy import copy
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ...calls import AsyncCall
+from ...context.model_tools import REFUSED
+from ...errors import UsageError
+from ...model import ToolCallPart, ToolResultPart
+from ..schemas import as_plain
+from ..settings import RESULTS
+from ..together import AsyncTogether
+from ..tools import Tool
+
+if TYPE_CHECKING:
+    from .run import AsyncAgentRun
+
+logger = logging.getLogger(__name__)
+
+DENIED = "The user did not approve of this call. Do not try it again without being asked to."
+CUT_OFF = (
+    "This call was cut off: it may have been done or not. Find that out before you call it again."
+)
+
+
+class WaitsForApprovalError(Exception):
+    """A sub-agent waits for somebody."""
+
+    def __init__(self, calls: list[ToolCallPart]) -> None:
+        super().__init__("a sub-agent waits for an approval")
+        self.calls = calls
+
+
+class AsyncToolCalls:
+    """Carries out what the model asks for."""
+
+    def __init__(self, run: AsyncAgentRun) -> None:
+        self._run = run
+        self._settings = run.settings
+        self._own = {definition.name for definition in run.session.tools()}
+        if both := self._own & self._settings.tools.keys():
+            raise UsageError(
+                f"the session has a tool {min(both)!r}, too: rename yours", path="tools"
+            )
+
+    def undecided(self, calls: list[ToolCallPart]) -> list[ToolCallPart]:
+        """Return the calls that somebody has to approve of first."""
+        tools = self._settings.tools
+        return [
+            call
+            for call in calls
+            if call.name in tools
+            and self._run.decision(call.call_id) is None
+            and tools[call.name].has_to_wait(call.input)
+        ]
+
+    async def results(
+        self, calls: list[ToolCallPart], *, again: bool
+    ) -> tuple[list[ToolResultPart], dict[str, Any], list[ToolCallPart]]:
+        """Do all calls at once: return the results, those kept whole, and what is waited for.
+
+        `again` says that a process died which may have begun them.
+        """
+        works = [partial(self._result, call, again) for call in calls]
+        found = await AsyncTogether.run(works)
+        parts = [it for it in found if isinstance(it, ToolResultPart)]
+        waiting = [call for it in found if isinstance(it, list) for call in it]
+        wholes = {}
+        for at, part in enumerate(parts):
+            shown = self._cut(part.output)
+            if shown is not None:
+                wholes[part.call_id] = part.output
+                parts[at] = msgspec.structs.replace(part, output=shown)
+        return parts, wholes, waiting
+
+    async def _result(self, call: ToolCallPart, again: bool) -> ToolResultPart | list[ToolCallPart]:
+        """Do a call; whatever goes wrong is told to the model."""
+        try:
+            output, is_error = await self._done(call, again)
+        except WaitsForApprovalError as error:
+            return error.calls
+        except UsageError as error:
+            output, is_error = str(error), True
+        except Exception as error:
+            logger.warning("the tool %r failed", call.name, exc_info=True)
+            output, is_error = f"{type(error).__name__}: {error}", True
+        return ToolResultPart(call_id=call.call_id, output=output, is_error=is_error)
+
+    async def _done(self, call: ToolCallPart, again: bool) -> tuple[Any, bool]:
+        tool = self._settings.tools.get(call.name)
+        if tool is None and call.name in self._own:
+            said = await self._run.session.call_tool(call.name, call.input)
+            return said, said.startswith(REFUSED)
+        if tool is None:
+            names = ", ".join([*self._settings.tools, *sorted(self._own)]) or "none"
+            raise UsageError(f"There is no tool {call.name!r:.80}. The tools are: {names}.")
+        if self._run.decision(call.call_id) is False and tool.has_to_wait(call.input):
+            return DENIED, True
+        if again and not tool.repeatable:
+            return CUT_OFF, True
+        return as_plain(await self._call(tool, call)), False
+
+    async def _call(self, tool: Tool, call: ToolCallPart) -> Any:
+        arguments = tool.read(call.input)
+        if tool.run_argument is not None:
+            here = copy(self._run)
+            here.call_id = call.call_id
+            arguments[tool.run_argument] = here
+        function = partial(tool.function, **arguments)
+        return await AsyncCall.within(self._settings.tool_timeout_s, function)
+
+    def _cut(self, output: Any) -> str | None:
+        """Return what the model is shown of a result that is too large; None for any other."""
+        most = self._settings.max_result_chars
+        text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
+        if len(text) <= most:
+            return None
+        return f"{text[:most]}\n[{len(text) - most} of {len(text)} characters are left out here]"
+
+
+def kept(wholes: dict[str, Any]) -> dict[str, Any]:
+    """Return what a message of results keeps of those that were cut."""
+    return {RESULTS: wholes} if wholes else {}

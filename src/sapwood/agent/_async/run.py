@@ -1,0 +1,313 @@
+"""A run: one turn of a session, in which a model is asked and its tools are called."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any
+
+import msgspec
+
+from ...calls import AsyncCall
+from ...errors import (
+    ConflictError,
+    MessageTooLargeError,
+    NotFoundError,
+    TurnStoppedError,
+    UsageError,
+)
+from ...model import (
+    Message,
+    NewMessage,
+    Read,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    TurnRecord,
+    Usage,
+)
+from ...rules.turns import is_said_by_user
+from ...session._async.session import AsyncSession
+from ...session._async.turn import AsyncTurn
+from ...session.content import Content
+from ...session.turn_documents import mark_of
+from ...streaming import DoneEvent, PartEvent, StreamEvent
+from ..answer import AgentAnswer, Ending
+from ..run_base import RunBase
+from ..schemas import read_json
+from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent
+from .asking import AsyncAsking
+from .calls import AsyncToolCalls, kept
+
+TAIL = 50
+
+
+class AsyncAgentRun(RunBase):
+    """What a tool that asks for it is given: the session, and a context of your own.
+
+    `call_id` is the call that it is given to. The context goes to sub-agents, too, and is not
+    stored.
+    """
+
+    def __init__(
+        self,
+        settings: AgentSettings,
+        session: AsyncSession,
+        question: Content | None,
+        *,
+        id: str | None = None,
+        sent: str | None = None,
+        context: dict[str, Any] | None = None,
+        approve: Approval = None,
+        wait_s: float = 90.0,
+    ) -> None:
+        self.settings = settings
+        self.session = session
+        self.context: dict[str, Any] = {} if context is None else context
+        self.call_id = ""
+        self.answer: AgentAnswer | None = None
+        self.last: Message | None = None
+        self.spent = Spent()
+        self.approve = approve
+        self.decided: dict[str, bool | None] = {}
+        self._question, self._id, self._sent, self._wait_s = question, id, sent, wait_s
+        self._turn: AsyncTurn | None = None
+        self._calls: list[ToolCallPart] = []
+        self._is_again = False
+        self._is_answered = False
+        self._misfits = 0
+
+    @property
+    def turn(self) -> AsyncTurn:
+        """The turn, while it is held."""
+        if self._turn is None:
+            raise UsageError("the run has not begun", path="turn")
+        return self._turn
+
+    def decision(self, call_id: str) -> bool | None:
+        """Return whether a call was approved of; None while nobody decided."""
+        return self.decided.get(call_id)
+
+    async def update_context(self, **changes: Any) -> None:
+        """Change the context; `on_context_update` is told of it."""
+        old = dict(self.context)
+        self.context.update(changes)
+        if self.settings.on_context_update is not None:
+            await AsyncCall.now(self.settings.on_context_update, dict(self.context), old)
+
+    # how it goes
+
+    async def events(self) -> AsyncIterator[StreamEvent]:
+        """Do it, and yield what happens."""
+        record = await self._look_back()
+        if record is not None and self._is_answered:
+            await self._give_stored(record)
+            return
+        resumed = record.id if record is not None and self._question is None else None
+        self._turn = turn = self.session.turn(resume=resumed, wait_s=self._wait_s)
+        try:
+            async with turn:
+                await self._begin(record)
+                steps: Any = self._go_on()
+                async with aclosing(steps) as events:
+                    async for event in events:
+                        yield event
+        except TurnStoppedError:
+            self._end("stopped")
+
+    async def _look_back(self) -> TurnRecord | None:
+        """Find the turn to go on with, and go back to before an answer that was cut off."""
+        if self._question is not None and self._id is None:
+            return None
+        end = await self._path(2)
+        last = end[-1] if end else None
+        id = self._id or (None if last is None else mark_of(last).get("id"))
+        record = None if id is None else await self.session.find_turn(id)
+        if record is None and self._question is None:
+            raise NotFoundError("there is no turn at the tip to go on with", kind="turn", id="")
+        if record is None or last is None:
+            return record
+        # To be answered anew it was gone back from, and its answer is not at the tip.
+        is_there = self._question is not None or last.id == record.last
+        self._is_answered = record.state == "complete" and is_there
+        if record.state != "interrupted" or len(end) < 2:
+            return record
+        is_cut = KEY not in last.metadata or not _calls_of(last)
+        if is_cut and last.role == "assistant" and mark_of(last).get("id") == record.id:
+            await self.session.checkout(end[0])
+        return record
+
+    async def _begin(self, record: TurnRecord | None) -> None:
+        """Take the question, or find what is to be done yet."""
+        if self._question is not None:
+            await self.turn.append("user", self._question, id=self._id, sent=self._sent)
+        if record is None:
+            return
+        self._is_again = record.state != "waiting"
+        answered: set[str] = set()
+        for message in reversed(await self._path(TAIL)):
+            answered |= {it.call_id for it in message.parts if isinstance(it, ToolResultPart)}
+            if message.role == "assistant":
+                self.last = message
+                self._calls = [it for it in _calls_of(message) if it.call_id not in answered]
+            if message.role == "assistant" or is_said_by_user(message):
+                break
+        # Only what waits by now is decided: the model may ask for more, under the same ids.
+        by_id = self.approve if isinstance(self.approve, Mapping) else None
+        for call in self._calls:
+            said = self.approve if by_id is None else by_id.get(call.call_id)
+            self.decided[call.call_id] = said if isinstance(said, bool) else None
+
+    async def _go_on(self) -> AsyncIterator[StreamEvent]:
+        """Call tools and ask the model until there is an answer, or a reason to end."""
+        tools = AsyncToolCalls(self)
+        while True:
+            waiting = tools.undecided(self._calls)
+            if self._calls and not waiting:
+                parts, wholes, waiting = await tools.results(self._calls, again=self._is_again)
+                await self._keep_results(parts, wholes)
+                for part in parts:
+                    yield PartEvent(part=part)
+            if waiting:
+                await self.turn.wait_for_approval()
+                self._end("waiting", waiting)
+                return
+            self._calls, self._is_again, self.decided = [], False, {}
+            if limit := self.spent.limit(self.settings):
+                await self.turn.interrupt(limit)
+                self._end(limit)
+                return
+            asking = AsyncAsking(self)
+            pieces: Any = asking.events()
+            async with aclosing(pieces) as events:
+                async for event in events:
+                    yield event
+            self.spent.steps += 1
+            assert asking.done is not None
+            await self._take(asking, asking.done)
+            yield asking.done
+            if self.answer is not None:
+                return
+
+    async def _keep_results(self, parts: list[ToolResultPart], wholes: dict[str, Any]) -> None:
+        if not parts:
+            return
+        results = NewMessage(role="tool", parts=[*parts], extra=kept(wholes))
+        try:
+            await self.turn.append(results)
+        except MessageTooLargeError:
+            await self.turn.append(msgspec.structs.replace(results, extra={}))
+
+    # what the model says
+
+    async def _take(self, asking: AsyncAsking, done: DoneEvent) -> None:
+        """Store an answer, and see whether it is the last."""
+        answer, said = asking.answer, done.message
+        calls = [] if done.reason == "length" else asking.calls
+        if not said.parts:
+            await self.turn.interrupt(done.reason)
+            await self._count(done.usage, None)
+            return self._end("other")
+        metadata = {**said.metadata, KEY: {"name": self.settings.name, "reason": done.reason}}
+        is_over = not calls and done.reason not in ("pause", "length")
+        output, misfit = self._read(said) if is_over else (None, None)
+        if is_over and misfit is None:
+            self.last = await answer.complete(said.parts, metadata=metadata)
+        else:
+            self.last = await answer.finish(said.parts, metadata=metadata)
+        await self._count(done.usage, self.last)
+        self._calls = calls
+        if misfit is not None:
+            await self._correct(misfit)
+        elif done.reason == "length":
+            await self.turn.interrupt("length")
+            self._end("length")
+        elif is_over:
+            self._end("complete", output=output)
+
+    def _read(self, said: NewMessage) -> tuple[Any, str | None]:
+        """Read a typed answer; say what does not fit."""
+        if self.settings.output is None:
+            return None, None
+        text = "".join(part.text for part in said.parts if isinstance(part, TextPart))
+        try:
+            return read_json(text, self.settings.output), None
+        except UsageError as error:
+            return None, str(error)
+
+    async def _correct(self, misfit: str) -> None:
+        """Tell the model what does not fit, a few times."""
+        self._misfits += 1
+        if self._misfits < OUTPUT_TRIES:
+            text = f"The answer does not fit its schema: {misfit}. Answer again, with JSON alone."
+            await self.turn.append("user", text)
+        else:
+            await self.turn.interrupt("output")
+            self._end("output")
+
+    async def _count(self, usage: Usage | None, message: Message | None) -> None:
+        """Record what a call cost."""
+        if usage is None:
+            return
+        if message is not None:
+            usage = msgspec.structs.replace(usage, message=message.id)
+        if self.settings.price is not None:
+            usage = msgspec.structs.replace(usage, cost_micros=self.settings.price(usage))
+        self.spent.add(usage)
+        try:
+            await self.session.add_usage(usage)
+        except ConflictError:
+            # Some servers give many answers the same id: the message's is this one's own.
+            if message is None:
+                raise
+            await self.session.add_usage(msgspec.structs.replace(usage, id=message.id))
+
+    # how it ends
+
+    def _end(
+        self, reason: Any, waiting: list[ToolCallPart] | None = None, output: Any = None
+    ) -> None:
+        ending: Ending = reason
+        self.answer = AgentAnswer(
+            session=self.session.id,
+            turn=self.turn.id or "",
+            reason=ending,
+            message=self.last,
+            output=output,
+            waiting=waiting or [],
+            steps=self.spent.steps,
+            tokens=self.spent.tokens,
+            cost_micros=self.spent.cost_micros,
+        )
+
+    async def _give_stored(self, record: TurnRecord) -> None:
+        """Give the answer of a turn that is complete: nothing is asked twice."""
+        message = None if record.last is None else await self.session.get(record.last)
+        output = None
+        if message is not None and self.settings.output is not None:
+            output = read_json(message.text, self.settings.output)
+        self.answer = AgentAnswer(
+            session=self.session.id,
+            turn=record.id,
+            reason="complete",
+            message=message,
+            output=output,
+        )
+
+    async def _path(self, limit: int) -> list[Message]:
+        """Read the end of the path, as it is stored."""
+        read = Read(overlays=False, limit=limit, backwards=True)
+        try:
+            return (await self.session._stored.read(read)).messages_only
+        except NotFoundError:
+            return []  # a session that the first message creates
+
+
+def _calls_of(message: Message) -> list[ToolCallPart]:
+    """Return the calls that the vendor did not answer itself."""
+    done = {part.call_id for part in message.parts if isinstance(part, ToolResultPart)}
+    return [
+        part
+        for part in message.parts
+        if isinstance(part, ToolCallPart) and part.call_id not in done
+    ]

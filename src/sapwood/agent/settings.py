@@ -1,0 +1,178 @@
+"""How an agent is set up, the same in both twins, and what a run has spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from hashlib import sha256
+from typing import Any, TypedDict
+
+import msgspec
+
+from ..errors import UsageError
+from ..model import ModelInput, ToolDefinition, Usage
+from ..rules import check
+from .schemas import strict_schema_of
+from .tools import Tool, refuse_name, tool_of
+
+MAX_STEPS = 20
+MAX_RESULT_CHARS = 20_000
+RETRIES = 2
+OUTPUT_TRIES = 3
+KEY = "agent"
+"""Where a whole answer's metadata says who gave it; one that was cut off has none."""
+RESULTS = "results"
+"""Where a message's `extra` keeps results that were cut for the model, by the call's id."""
+
+
+class AgentFields(TypedDict, total=False):
+    """What an agent may be given besides its model, name, tools and sessions."""
+
+    instructions: str
+    description: str
+    output: Any
+    max_steps: int
+    max_tokens: int | None
+    max_cost_micros: int | None
+    price: Callable[[Usage], int] | None
+    retries: int
+    budget: int | None
+    max_result_chars: int
+    tool_timeout_s: float | None
+    before_respond: Callable[..., Any] | None
+    on_context_update: Callable[..., Any] | None
+
+
+Approval = bool | Mapping[str, bool] | None
+
+
+class RunFields(TypedDict, total=False):
+    """What a run may be given besides its question and session."""
+
+    id: str | None
+    sent: str | None
+    context: dict[str, Any] | None
+    wait_s: float
+
+
+class ResumeFields(TypedDict, total=False):
+    """What a run that goes on may be given."""
+
+    approve: Approval
+    context: dict[str, Any] | None
+    wait_s: float
+
+
+class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """All that an agent is."""
+
+    model: Any
+    name: str = "agent"
+    tools: dict[str, Tool] = {}
+    instructions: str = ""
+    description: str = ""
+    output: Any = None
+    max_steps: int = MAX_STEPS
+    max_tokens: int | None = None
+    max_cost_micros: int | None = None
+    price: Callable[[Usage], int] | None = None
+    retries: int = RETRIES
+    budget: int | None = None
+    max_result_chars: int = MAX_RESULT_CHARS
+    tool_timeout_s: float | None = None
+    before_respond: Callable[..., Any] | None = None
+    on_context_update: Callable[..., Any] | None = None
+
+    @property
+    def definitions(self) -> list[ToolDefinition]:
+        """The tools, as the model is told of them."""
+        return [tool.definition for tool in self.tools.values()]
+
+    def instruct(self, given: ModelInput) -> ModelInput:
+        """Put the instructions before the prompt of the session's blocks."""
+        texts = [text for text in (self.instructions, given.prompt) if text]
+        return msgspec.structs.replace(given, prompt="\n\n".join(texts))
+
+
+def settings_for(
+    model: Any, name: str, tools: Sequence[Any], fields: Mapping[str, Any]
+) -> AgentSettings:
+    """Check what an agent is made of."""
+    check.function(model, "model")
+    refuse_name(name)
+    for field in fields:
+        if field not in AgentFields.__annotations__:
+            known = ", ".join(AgentFields.__annotations__)
+            raise UsageError(f"there is no keyword {field!r}: use {known}", path=field)
+    for limit in ("max_steps", "max_tokens", "max_cost_micros", "budget", "max_result_chars"):
+        if fields.get(limit) is not None:
+            check.count(fields[limit], limit, 1)
+    check.count(fields.get("retries", 0), "retries", 0)
+    named: dict[str, Tool] = {}
+    for made in map(tool_of, tools):
+        if made.name in named:
+            raise UsageError(f"there are two tools {made.name!r}: rename one", path="tools")
+        named[made.name] = made
+    settings = AgentSettings(model=model, name=name, tools=named, **fields)
+    return settings if settings.output is None else _with_output(settings)
+
+
+def _with_output(settings: AgentSettings) -> AgentSettings:
+    """Let the model know the type of its answer: in its vendor's way, or in words."""
+    schema = strict_schema_of(settings.output)
+    if hasattr(settings.model, "with_output"):
+        return msgspec.structs.replace(settings, model=settings.model.with_output(schema))
+    told = "Answer with JSON alone, which fits this schema: " + msgspec.json.encode(schema).decode()
+    texts = [text for text in (settings.instructions, told) if text]
+    return msgspec.structs.replace(settings, instructions="\n\n".join(texts))
+
+
+class Spent:
+    """What a run has spent, with its sub-agents."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.tokens = 0
+        self.cost_micros = 0
+
+    def add(self, usage: Usage) -> None:
+        """Count a call of a model."""
+        self.tokens += usage.input_tokens + usage.output_tokens
+        self.cost_micros += usage.cost_micros
+
+    def limit(self, settings: AgentSettings) -> str | None:
+        """Return the limit that is reached."""
+        if self.steps >= settings.max_steps:
+            return "steps"
+        if settings.max_tokens is not None and self.tokens >= settings.max_tokens:
+            return "tokens"
+        most = settings.max_cost_micros
+        return "cost" if most is not None and self.cost_micros >= most else None
+
+
+class SdkModel:
+    """What the models of all vendors share: a client of the SDK's, a model's name, and options."""
+
+    def __init__(self, client: Any, model: str, **options: Any) -> None:
+        if not isinstance(model, str) or not model:
+            raise UsageError("model must be the name of a model", path="model")
+        self._client = client
+        self._options = {**self._defaults(), **options}
+        self.name = model
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    def _defaults(self) -> dict[str, Any]:
+        return {}
+
+    def _with(self, **options: Any) -> Any:
+        other = copy(self)
+        other._options = {**self._options, **options}
+        return other
+
+
+def delegate_id(session: str, message: str, call: str) -> str:
+    """Return the id of the session in which a sub-agent does a call: the same after a restart."""
+    told = "\0".join((session, message, call)).encode()
+    return f"delegate-{sha256(told).hexdigest()[:32]}"

@@ -1,0 +1,78 @@
+"""Runs that are cancelled on an event loop, or interrupted by a user; and small things."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import sapwood
+from sapwood import ToolCallPart
+from sapwood.agent import Agent, AsyncAgent
+from sapwood.cli.chat.offline import OfflineModel
+
+
+@pytest.mark.parametrize("where", ["model", "stream", "tools"])
+async def test_a_cancelled_run_leaves_its_turn_interrupted(where: str) -> None:
+    begun, ended = asyncio.Event(), []
+
+    async def wait() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append("wait")
+
+    async def told() -> Any:
+        yield "It "
+        yield "is "
+        await wait()
+
+    async def model(given: Any) -> Any:
+        if where == "model":
+            await wait()
+        if where == "stream":
+            return told()
+        return [ToolCallPart(call_id=it, name="wait", input={}) for it in ("c1", "c2")]
+
+    async with sapwood.open_async("memory://") as sessions:
+        chat = await sessions.session("chat")
+        run = asyncio.create_task(AsyncAgent(model, tools=[wait]).run("?", session=chat, id="q"))
+        await begun.wait()
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert ended == ["wait"] * (2 if where == "tools" else 1)
+        record = await chat.find_turn("q")
+        assert (record.state, record.reason) == ("interrupted", "CancelledError")
+        last = (await chat.history(whole_pairs=False)).messages_only[-1]
+        assert last.text == {"model": "?", "stream": "It is ", "tools": ""}[where]
+
+
+def test_ctrl_c_leaves_the_turn_interrupted() -> None:
+    def told() -> Any:
+        yield "It "
+        raise KeyboardInterrupt
+
+    with sapwood.open("memory://") as sessions:
+        chat = sessions.session("chat")
+        with pytest.raises(KeyboardInterrupt):
+            Agent(lambda given: told()).run("?", session=chat, id="q")
+        assert chat.find_turn("q").reason == "KeyboardInterrupt"
+
+
+def test_the_offline_stand_in_is_a_model() -> None:
+    with sapwood.open("memory://").with_searchable_history() as sessions:
+        sessions.session("old").append("user", "The castle is in Porto.")
+        answer = Agent(OfflineModel(), sessions=sessions).run("Find castle.")
+        assert answer.steps == 2
+        assert "Porto" in answer.text
+
+
+async def test_a_session_of_the_other_twin_is_refused() -> None:
+    sessions = await asyncio.to_thread(sapwood.open, "memory://")
+    chat = await asyncio.to_thread(sessions.session, "chat")
+    with pytest.raises(sapwood.errors.UsageError, match="give its id"):
+        await AsyncAgent(str, sessions=sessions).run("?", session=chat)
+    await asyncio.to_thread(sessions.close)
