@@ -41,6 +41,7 @@ LOG = "stores/recordlog"
 PARTS = (
     in_tests("rules", *RULES, uses=(LOG,), reads=("docs",)),
     in_tests("session", "session", uses=(LOG,)),
+    in_tests("agent", "agent", uses=(LOG, "cli"), reads=("examples",)),
     in_tests("embedded", *EMBEDDED, uses=(LOG,)),
     in_tests("postgres", "contract/test_postgres.py", uses=("stores/postgres",)),
     in_tests("sqlalchemy", "contract/test_sqlalchemy.py", uses=("stores/sqlalchemy",)),
