@@ -23,7 +23,10 @@ from .blocks import PAGES, ROOT, Block, blocks_of, name_of
 LANGUAGES = {"python", "sh", "output", "console", "text"}
 FILE = re.compile(r"# file: ([\w.]+)\n")
 # What `console` blocks may say: commands for a clone of the repository, or for another machine.
-COMMANDS = re.compile(r"\$ (make( [a-z-]+)?( ARGS='[^']*')?|git clone .+|cd \w+|pip install .+)")
+COMMANDS = re.compile(
+    r"\$ (make( [a-z-]+)?( ARGS='[^']*')?|python examples/\w+\.py"
+    r"|git clone .+|cd \w+|pip install .+)"
+)
 
 pages = pytest.mark.parametrize("page", PAGES, ids=name_of)
 

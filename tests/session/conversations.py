@@ -132,7 +132,7 @@ class Talk:
         if way < 0.4:
             self.chat.checkout(id)
             self.tip = id
-        elif way < 0.7 and self.tree.parts[id] is not None:
+        elif way < 0.7 and self.is_said(id):
             above = self.tree.live(self.tree.parent[id])
             message = self.chat.edit(id, f"I mean {self.text()}", id=f"m{next(self.tree.numbers)}")
             self.note(message, above[-1] if above else None)
@@ -141,6 +141,11 @@ class Talk:
                 self.tip = self.chat.retry_from().id
             except UsageError:
                 return
+
+    def is_said(self, id: str) -> bool:
+        """Whether a message is there, and words can stand in its place: not in that of results."""
+        parts = self.tree.parts[id]
+        return parts is not None and not any(isinstance(it, ToolResultPart) for it in parts)
 
     def change(self) -> None:
         """Edit or delete a message of one's own."""

@@ -178,7 +178,9 @@ def check_told(chat: Session, leaf: str | None, input: ModelInput) -> None:
     said = [input.updates, *(message.text for message in input.messages)]
     for change in chat.context_updates().split("\n\n")[1:]:
         assert any(change in text for text in said)
-    if input.messages and input.messages[-1].id is not None:
+    # What is not shown, as a message without parts, is no question that changes go along with.
+    last = entries[-1] if entries else None
+    if isinstance(last, Message) and input.messages and input.messages[-1].id == last.id:
         assert not input.updates or input.messages[-1].role != "user"
 
 

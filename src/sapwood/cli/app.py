@@ -13,7 +13,7 @@ from .settings import common_options
 
 COMMANDS = {
     "chat": "Talk with a model in the terminal; every word is kept.",
-    "ls": "List sessions, the last active first, each with what was said last.",
+    "ls": "List sessions, the last active first.",
     "show": "Show a session as a tree, or as the model sees it, or a message.",
     "search": "Search the text of messages and summaries.",
     "compact": "Put a summary in place of the middle of a session.",
