@@ -61,7 +61,9 @@ ASKED = {"rules", "redis", "mongodb", "stores", "surface", "python-3.13"}
             "src/sapwood/stores/recordlog/x.py",
             {"rules", "mongodb", "stores", "surface", "python-3.13"},
         ),
-        ("src/sapwood/cli/app.py", {"stores", "surface", "python-3.13"}),
+        ("src/sapwood/cli/app.py", {"rules", "stores", "surface", "python-3.13"}),
+        ("src/sapwood/session/x.py", {"rules", "stores", "surface", "python-3.13"}),
+        ("tests/endpoint/server.py", {"rules", "stores", "surface", "python-3.13"}),
     ],
 )
 def test_a_part_runs_again_when_a_file_changed_that_it_rests_on(

@@ -44,7 +44,9 @@ def rests_on(part: Part, path: PurePath) -> bool:
         return _is_in(path, [f"src/sapwood/{it}" for it in part.uses])
     if path.parts[0] in APART or path.suffix == ".md":
         return False
-    return not (path.parts[0] == "tests" and path.name.startswith("test_"))
+    if path.parts[0] != "tests" or len(path.parts) == 2:
+        return True
+    return not path.name.startswith("test_") and _is_in(path, part.helpers)
 
 
 def _is_in(path: PurePath, folders: Sequence[str]) -> bool:
