@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
-import sapwood
 from sapwood.cli.chat.chat_model import (
     AnswerEnd,
     AnswerPiece,
@@ -16,9 +14,11 @@ from sapwood.cli.chat.chat_model import (
     ModelError,
     with_ticks,
 )
+from sapwood.cli.chat.stored_answer import AnswerState, StoredAnswer, state_of
+
+import sapwood
 from sapwood.cli.chat.conversation import ChatSetup, Conversation, open_conversation
 from sapwood.cli.chat.offline import OfflineModel
-from sapwood.cli.chat.stored_answer import AnswerState, StoredAnswer, state_of
 from sapwood.errors import StoreBusyError, StoreCorruptError
 from sapwood.model import (
     ROOT,
