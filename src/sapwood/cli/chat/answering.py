@@ -113,11 +113,9 @@ class Answering:
                 return self._told(stream)
         except KeyboardInterrupt:
             return self._end(AnswerState.STOPPED)
-        except ContextOverflowError:
-            raise
         except ModelFailedError as error:
             return self._fail(str(error))
-        except SapwoodError:
+        except (SapwoodError, BrokenPipeError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever the SDK of the model raises
             return self._fail(f"{type(error).__name__}: {error}")

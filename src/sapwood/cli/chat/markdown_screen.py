@@ -61,11 +61,6 @@ class MarkdownScreen(Screen):
             self._console.print(_markdown(self._text))
         self._text = ""
 
-    def meter(self, reading: Reading) -> None:
-        """Show how it stands after an answer."""
-        self._end_line()
-        self._line(reading.line)
-
     def _end_line(self) -> None:
         self.settle()
         super()._end_line()

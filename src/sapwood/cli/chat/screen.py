@@ -154,7 +154,10 @@ class Screen:
         """Show for good what was shown in passing."""
 
     def meter(self, reading: Reading) -> None:
-        """Show how full the context is, and what was spent; here not, it is no part of it."""
+        """Show how full the context is, and what was spent; a pipe is for answers."""
+        if self._output.is_terminal:
+            self._end_line()
+            self._line(reading.line)
 
     def ended(self, id: str | None, state: str, why: str | None, usage: Usage | None) -> None:
         """Show how an answer ended."""
