@@ -140,7 +140,7 @@ def test_thoughts_are_kept_apart_from_the_answer(empty: Command, endpoint: Endpo
     ]
     endpoint.prepare(Stream(chunks), Stream(completions.chunks("ok")))
     talk(empty, "hi", "and?", args=with_model(endpoint))
-    assert spoken(endpoint.asked[1])[1] == {"role": "assistant", "content": "Yes."}
+    assert spoken(endpoint.asked[1])[1]["content"] == "Yes."
     session = empty.json("ls")["sessions"][0]["id"]
     parts = empty.json("show", session, "--history")["entries"][1]["parts"]
     assert [it["text"] for it in parts] == ["hm, well", "Yes."]
@@ -527,7 +527,7 @@ def test_the_meter_shows_window_and_cost_by_the_users_own_table(
     assert of_kind(events, "ended")[0]["usage"]["cost_micros"] == one
     assert {it["window"] for it in of_kind(events, "meter")} == {2000}
     assert of_kind(events, "context")[0]["window"] == 2000
-    assert of_kind(events, "meter")[1]["tokens"] > 1280
+    assert of_kind(events, "meter")[1]["tokens"] == 1280
 
 
 def test_a_table_of_models_that_is_wrong_is_told(empty: Command) -> None:

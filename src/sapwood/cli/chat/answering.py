@@ -90,7 +90,7 @@ class Answering:
         except ContextOverflowError as error:
             if self._conversation.make_room():
                 return self._answer(None)
-            return self._fail(str(error))
+            return self._fail(_in_words(error.__cause__ or error))
 
     def __call__(self, given: ModelInput) -> Iterator[Any]:
         """Ask the model, as the agent does."""
@@ -118,7 +118,7 @@ class Answering:
         except (SapwoodError, BrokenPipeError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever the SDK of the model raises
-            return self._fail(f"{type(error).__name__}: {error}")
+            return self._fail(_in_words(error))
         finally:
             self._screen.settle()
 
@@ -206,3 +206,7 @@ class Answering:
         self._screen.ended(self._id if self._is_stored else None, state.value, why, usage)
         self._is_stored = False
         return state
+
+
+def _in_words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -38,7 +38,7 @@ def endpoint_model(provider: str, name: str, settings: ClientSettings) -> ChatMo
     kind = AnthropicSummarizer if is_claude else OpenAISummarizer
 
     def ask_openai(given: ModelInput) -> Any:
-        # What a model thought is not told to it again. Not every server takes a cache's key.
+        # What another model thought is not told to this one. Not every server takes a cache's key.
         has_cache = settings.base_url is None
         request = input_to_openai_chat(given, reasoning="omit", cache=has_cache)
         usage = {"include_usage": True}
