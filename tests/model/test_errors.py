@@ -40,6 +40,7 @@ TREE = {
     "SessionBusyError": (ConflictError,),
     "TurnStoppedError": (ConflictError,),
     "SessionClosedError": (ConflictError,),
+    "IllegalStateError": (ConflictError,),
     "StoreError": (SapwoodError,),
     "StoreUnavailableError": (StoreError,),
     "StoreBusyError": (StoreError,),

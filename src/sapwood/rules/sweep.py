@@ -1,0 +1,116 @@
+"""What a sweep does with one session, from its record and the time alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import Literal, NamedTuple
+from zoneinfo import ZoneInfo
+
+from ..errors import UsageError
+from ..model import (
+    CHAT,
+    CHAT_TYPE,
+    PINNED,
+    QuietLimit,
+    QuietRule,
+    SessionRecord,
+    SweepPolicy,
+    datetime_of,
+    microseconds_of,
+)
+from .states import is_closed
+
+
+class SweepStep(NamedTuple):
+    """The next thing that a sweep does with a session: end it, finish its ending, and so on."""
+
+    action: Literal["end", "finish", "archive", "delete"]
+    reason: Literal["timeout", "archive"] | None = None
+    """Why it is ended."""
+
+
+def next_step(policy: SweepPolicy, record: SessionRecord, now_us: int) -> SweepStep | None:
+    """Return what a sweep does with a session now; None is nothing.
+
+    One step at a time: decide again from the record as it is after it. An ending that was begun is
+    finished whatever the policy says.
+    """
+    if record.state == "ending":
+        return SweepStep("finish")
+    if record.kind != CHAT or (policy.keep_pinned and PINNED in record.tags):
+        return None
+    if record.state == "archived":
+        written_us = max(record.updated_us, record.active_us)
+        return SweepStep("delete") if _is_over(policy.delete_after, written_us, now_us) else None
+    is_old = _is_over(policy.archive_after, record.active_us, now_us)
+    if is_closed(record.state):
+        return SweepStep("archive") if is_old else None
+    if is_old:
+        return SweepStep("end", "archive")
+    if is_quiet(limit_for(policy, record), record.active_us, now_us):
+        return SweepStep("end", "timeout")
+    return None
+
+
+def limit_for(policy: SweepPolicy, record: SessionRecord) -> QuietLimit:
+    """Return the limit that a session has: that of the most specific rule which is for it."""
+    fitting = [rule for rule in policy.rules if _is_for(rule, record)]
+    return max(fitting, key=_specificity).limit if fitting else policy.ends
+
+
+def is_quiet(limit: QuietLimit, active_us: int, now_us: int) -> bool:
+    """Whether a session that was active then has been quiet for as long as a limit says."""
+    if _is_over(limit.idle, active_us, now_us):
+        return True
+    if limit.daily_at is None:
+        return False
+    return active_us < last_daily_us(limit.daily_at, limit.zone, now_us)
+
+
+def last_daily_us(hour: int, zone: str, now_us: int) -> int:
+    """Return when the clocks of a time zone last showed an hour, up to now."""
+    clock = zone_of(zone)
+    today = datetime_of(now_us).astimezone(clock).date()
+    for days in range(3):
+        at_us = _moment_us(today - timedelta(days=days), hour, clock)
+        if at_us <= now_us:
+            return at_us
+    raise AssertionError("no time zone leaves out three days")
+
+
+def zone_of(name: str, path: str = "zone") -> tzinfo:
+    """Return a time zone by its name, such as "Europe/Berlin"."""
+    if name == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (LookupError, ValueError, TypeError, OSError):
+        raise UsageError(
+            f"there is no time zone {name!r}: give a name as 'Europe/Berlin'; on a system without "
+            "time zones, install the package tzdata",
+            path=path,
+        ) from None
+
+
+def _moment_us(day: date, hour: int, clock: tzinfo) -> int:
+    # Of an hour that is left out, this is by the offset before: the moment the clocks go forward.
+    local = datetime(day.year, day.month, day.day, hour, tzinfo=clock)
+    return microseconds_of(local.astimezone(UTC))
+
+
+def _is_over(limit: timedelta | None, since_us: int, now_us: int) -> bool:
+    return limit is not None and now_us - since_us >= limit // timedelta(microseconds=1)
+
+
+def _is_for(rule: QuietRule, record: SessionRecord) -> bool:
+    agent, channel = (*record.system.key, None, None)[:2]
+    return (
+        rule.agent in (None, agent)
+        and rule.channel in (None, channel)
+        and rule.chat_type in (None, record.attributes.get(CHAT_TYPE))
+    )
+
+
+def _specificity(rule: QuietRule) -> tuple[int, bool, bool, bool]:
+    names = (rule.agent is not None, rule.channel is not None, rule.chat_type is not None)
+    return (sum(names), *names)
