@@ -28,14 +28,6 @@ TRANSITIONS: dict[SessionState, dict[SessionState, tuple[Cause, ...]]] = {
 """From each state, where it may lead to, and by what."""
 
 CAUSES: tuple[str, ...] = get_args(Cause)
-    "suspend",
-    "crashes",
-    "resume",
-    "end",
-    "hooks ran",
-    "archive",
-    "reopen",
-)
 CLOSED_STATES: frozenset[str] = frozenset({"ending", "ended", "archived"})
 """In these a session takes no messages, edits, overlays or checkouts."""
 
