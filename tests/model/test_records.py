@@ -20,7 +20,7 @@ RECORDS = [
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
 def test_records_are_frozen_and_keyword_only(record: type[msgspec.Struct]) -> None:
     assert record.__struct_config__.frozen
-    # A position is a pair, a key goes from the whole to the part: both read better as what they are.
+    # A position is a pair, and a key goes from the whole to the part: both read better so.
     ordered = {
         model.Position: ("segment", "depth"),
         model.SessionKey: ("agent", "channel", "peer", "thread"),
