@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
+from sapwood.errors import UsageError
 from sapwood.model import SessionKey
 from sapwood.rules.ids import MAX_NAME_BYTES, check_key, check_name
 from sapwood.rules.keys import owner_of, route_key, title_key
@@ -60,9 +61,9 @@ def test_no_key_is_printed_like_anothers_digest(name: Callable[[SessionKey], str
     assert ":" not in digest
 
 
-@given(st.text(st.characters(codec="utf-8"), max_size=MAX_TITLE))
+@given(st.text(st.characters(codec="utf-8"), max_size=MAX_TITLE) | st.text("a\x00\x1b\x85 \x1f"))
 def test_a_title_has_a_key_that_every_store_takes(title: str) -> None:
-    assume(fold_title(title))
+    """Also one that was stored before titles were cleaned."""
     check_key(title_key(title), "key")
 
 
@@ -76,3 +77,8 @@ def test_a_long_title_is_known_by_a_digest_which_no_title_looks_like() -> None:
     key = title_key(long)
     assert len(key) < 100
     assert title_key(key.removeprefix("title/")) != key
+
+
+def test_a_title_that_is_no_text_has_no_key() -> None:
+    with pytest.raises(UsageError):
+        title_key("\ud800")

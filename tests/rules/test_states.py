@@ -41,7 +41,7 @@ def test_the_states_are_those_of_the_design() -> None:
     assert {state for state in STATES if is_closed(state)} == {"ending", "ended", "archived"}
 
 
-@pytest.mark.parametrize(("state", "to", "cause"), product(STATES, STATES, CAUSES))
+@pytest.mark.parametrize(("state", "to", "cause"), [*product(STATES, STATES, CAUSES)])
 def test_what_the_table_does_not_have_is_refused(state: str, to: str, cause: str) -> None:
     if (state, to, cause) in ALLOWED:
         check_transition(state, to, cause)  # type: ignore[arg-type]

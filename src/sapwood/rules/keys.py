@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from ..model import SessionKey
+from . import check
 from .ids import MAX_KEY_BYTES, MAX_NAME_BYTES
 from .titles import fold_title
 
@@ -21,6 +22,7 @@ def route_key(key: SessionKey) -> str:
 
 def title_key(title: str) -> str:
     """Return the key of the document by which a session claims a title of its owner's."""
+    check.text(title, "title")
     return _within(TITLE_PREFIX, fold_title(title), MAX_KEY_BYTES)
 
 

@@ -94,7 +94,7 @@ def check_reason(reason: str) -> None:
 def _check_known(value: str, known: tuple[str, ...], what: str) -> None:
     if value not in known:
         raise UsageError(
-            f"there is no {what} {value!r}{did_you_mean(str(value), known)}; "
-            f"known are {', '.join(known)}",
+            f"there is no {what} {value!r}{did_you_mean(str(value), known)} "
+            f"(known are {', '.join(known)})",
             path=what,
         )

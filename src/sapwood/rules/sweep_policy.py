@@ -107,7 +107,7 @@ def _refuse_others(value: Any, known: Collection[str], path: str) -> None:
     for name in value:
         if name not in known:
             raise UsageError(
-                f"{path} has no field {name!r}{did_you_mean(str(name), known)}; "
-                f"known are {', '.join(known)}",
+                f"there is no {path}.{name}{did_you_mean(str(name), known)} "
+                f"(known are {', '.join(known)})",
                 path=f"{path}.{name}",
             )

@@ -31,9 +31,9 @@ MAX_NUMBER = 999_999_999
 _AUTHORITY = ("derived", "model", "user")
 _LOOKED_AT = 4_000
 _NUMBERED = re.compile(r"(.+) #([1-9][0-9]{0,8})", re.DOTALL)
-# What is there and is not seen, by which alone two titles must not differ.
+# What is there and is not seen, by which alone two titles must not differ; not white space.
 _UNSEEN = re.compile(
-    "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
 _FENCE = re.compile(r"\s*(```|~~~)")
