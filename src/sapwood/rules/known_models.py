@@ -90,6 +90,7 @@ _WINDOWS = {
     "mistral": 32_000,
     "mistral-large": 128_000,
     "mistral-medium": 128_000,
+    "mistral-small": 32_000,
     "o1": 200_000,
     "o1-mini": 128_000,
     "o1-preview": 128_000,
