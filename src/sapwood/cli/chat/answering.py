@@ -85,12 +85,14 @@ class Answering:
 
     def answer(self, text: str | None) -> AnswerState:
         """Answer what the user says, or said last."""
-        try:
-            return self._answer(text)
-        except ContextOverflowError as error:
-            if self._conversation.make_room():
-                return self._answer(None)
-            return self._fail(_in_words(error.__cause__ or error))
+        for is_last in (False, True):
+            try:
+                return self._answer(None if is_last else text)
+            except ContextOverflowError as error:
+                why = _in_words(error.__cause__ or error)
+            if is_last or not self._conversation.make_room():
+                break
+        return self._fail(why)
 
     def __call__(self, given: ModelInput) -> Iterator[Any]:
         """Ask the model, as the agent does."""
