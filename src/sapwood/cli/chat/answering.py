@@ -74,8 +74,9 @@ class Answering:
         self._meter = meter
         self._let_through: Callable[[], None] = lambda: None
         self._run: AgentRun | None = None
-        # The answer that the model is giving, and whether any of it is stored.
+        # The answer that the model is giving, or gave last, and whether any of it is stored.
         self._id: str | None = None
+        self._is_asked = False
         self._is_stored = False
         self._calls: dict[str, str] = {}
         self._session = conversation.answering(self._note_stored, self._heard)
@@ -114,7 +115,10 @@ class Answering:
             with held_interrupts() as self._let_through, stream:
                 return self._told(stream)
         except KeyboardInterrupt:
-            return self._end(AnswerState.STOPPED)
+            if self._is_asked:
+                return self._end(AnswerState.STOPPED)
+            self._screen.note("stopped")
+            return AnswerState.STOPPED
         except ModelFailedError as error:
             return self._fail(str(error))
         except (SapwoodError, BrokenPipeError):
@@ -139,7 +143,7 @@ class Answering:
 
     def _begin(self, run: AgentRun, given: ModelInput) -> ModelInput:
         """Note which answer begins; who is not to call tools is told of none."""
-        self._run, self._is_stored = run, False
+        self._run, self._is_asked, self._is_stored = run, True, False
         self._id = None if run.partial is None else run.partial.id
         self._screen.asking(self._meter.of(self._session, given.tokens))
         return given if self._conversation.has_tools else msgspec.structs.replace(given, tools=[])
@@ -206,7 +210,7 @@ class Answering:
     ) -> AnswerState:
         """Tell how an answer ended."""
         self._screen.ended(self._id if self._is_stored else None, state.value, why, usage)
-        self._is_stored = False
+        self._is_asked = self._is_stored = False
         return state
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
 from ...agent import ModelTable
-from ...model import Usage, UsageTotal
+from ...model import Usage
 from ...rules.threshold import HARD_PERCENT
 from ...session import Session
 
@@ -55,13 +53,8 @@ class Meter:
         return Reading(
             tokens=session.context_tokens() if tokens is None else tokens,
             window=self.window,
-            cost_micros=cost_of(session.usage()),
+            cost_micros=sum(total.cost_micros for total in session.usage()) or None,
         )
-
-
-def cost_of(totals: Iterable[UsageTotal]) -> int | None:
-    """Return what calls cost together; None where that is not known."""
-    return sum(total.cost_micros for total in totals) or None
 
 
 def dollars(micros: int) -> str:
