@@ -11,14 +11,7 @@ import msgspec
 
 from ...agent import Agent, AgentRun, AgentStream
 from ...errors import ContextOverflowError, ModelFailedError, SapwoodError
-from ...model import (
-    AppendEvent,
-    Message,
-    ModelInput,
-    ToolResultPart,
-    UpdateEvent,
-    Usage,
-)
+from ...model import AppendEvent, Message, ModelInput, ToolResultPart, UpdateEvent, Usage
 from ...streaming import (
     CallEvent,
     DoneEvent,
@@ -141,12 +134,11 @@ class Answering:
             return self._end(AnswerState.CUT_OFF, _CUT_OFF[reason])
         return state
 
-    def _begin(self, run: AgentRun, given: ModelInput) -> ModelInput:
-        """Note which answer begins; who is not to call tools is told of none."""
+    def _begin(self, run: AgentRun, given: ModelInput) -> None:
+        """Note which answer begins."""
         self._run, self._is_asked, self._is_stored = run, True, False
         self._id = None if run.partial is None else run.partial.id
         self._screen.asking(self._meter.of(self._session, given.tokens))
-        return given if self._conversation.has_tools else msgspec.structs.replace(given, tools=[])
 
     def _heard(self, items: Iterator[T]) -> Iterator[T]:
         """Yield what comes; while it is waited for, store what there is, and hear Ctrl-C."""

@@ -130,7 +130,6 @@ class Conversation:
         self.sessions = sessions
         self._setup = setup
         self.session = setup.set_up(session)
-        self.has_tools = setup.has_tools
 
     def answering(self, listen: Callable[[Any], None], hear: Hear) -> Session:
         """Return a handle for a model that answers, which is compacted when its context is full."""
