@@ -7,6 +7,8 @@ import signal
 from typing import Any
 
 import pytest
+from agent.vendors import results_in
+from agent.vendors import said as said_by
 from endpoint import Drop, Endpoint, Hang, Reply, Stream, completions
 
 from .command import Command
@@ -22,12 +24,17 @@ def answer(sap: Command) -> dict[str, Any]:
     return sap.json("show", session, "--history")["entries"][-1]
 
 
+def state(message: dict[str, Any]) -> str:
+    """Give how the turn of a stored message stands."""
+    return str(message["extra"]["turn"]["state"])
+
+
 def test_an_answer_streams_in_and_is_stored(empty: Command, endpoint: Endpoint) -> None:
     endpoint.prepare(Stream(completions.chunks(*PIECES)))
     events = talk(empty, "Where is it?", args=with_model(endpoint))
     assert [it["text"] for it in of_kind(events, "text")] == PIECES
     assert said(empty) == [("user", "Where is it?"), ("assistant", "The order left.")]
-    assert answer(empty)["metadata"] == {"answer": "complete", "model": "small"}
+    assert state(answer(empty)) == "complete"
     body = endpoint.asked[0].body
     assert spoken(endpoint.asked[0]) == [{"role": "user", "content": "Where is it?"}]
     assert (body["model"], body["stream"]) == ("small", True)
@@ -106,17 +113,14 @@ def test_a_call_that_is_wrong_is_told_to_the_model(
     assert of_kind(events, "ended")[-1]["state"] == "complete"
 
 
-def test_a_model_that_only_calls_tools_is_asked_for_words_at_last(
-    empty: Command, endpoint: Endpoint
-) -> None:
+def test_a_model_that_only_calls_tools_comes_to_an_end(empty: Command, endpoint: Endpoint) -> None:
     endpoint.usual = lambda asked: Stream(
         completions.call_chunks("session_search", '{"query": "x"}')
-        if "tools" in asked.body
-        else completions.chunks("Enough.")
     )
-    talk(empty, "hi", args=with_model(endpoint))
-    assert len(endpoint.asked) == 6
-    assert said(empty)[-1] == ("assistant", "Enough.")
+    events = talk(empty, "hi", args=with_model(endpoint))
+    assert len(endpoint.asked) == 20
+    assert of_kind(events, "ended")[-1]["why"] == "the limit on rounds of tools"
+    assert of_kind(events, "ended")[-1]["state"] == "cut_off"
 
 
 def test_a_call_that_was_cut_off_is_not_carried_out(empty: Command, endpoint: Endpoint) -> None:
@@ -136,11 +140,11 @@ def test_thoughts_are_kept_apart_from_the_answer(empty: Command, endpoint: Endpo
     ]
     endpoint.prepare(Stream(chunks), Stream(completions.chunks("ok")))
     talk(empty, "hi", "and?", args=with_model(endpoint))
-    assert spoken(endpoint.asked[1])[1] == {"role": "assistant", "content": "Yes."}
+    assert spoken(endpoint.asked[1])[1]["content"] == "Yes."
     session = empty.json("ls")["sessions"][0]["id"]
     parts = empty.json("show", session, "--history")["entries"][1]["parts"]
-    assert [it["text"] for it in parts] == ["hm, well", "Yes."]
-    assert parts[0]["type"] == "reasoning"
+    texts = {it["type"]: it["text"] for it in parts}
+    assert texts == {"reasoning": "hm, well", "text": "Yes."}
 
 
 NONSENSE = [
@@ -174,9 +178,9 @@ def test_an_endpoint_that_fails_is_told_and_nothing_is_lost(
 def test_an_endpoint_that_says_nothing_is_told(
     empty: Command, endpoint: Endpoint, events: list[Any]
 ) -> None:
-    endpoint.prepare(Stream(events))
+    endpoint.usual = lambda asked: Stream(events)
     done = empty.run("chat", *with_model(endpoint), input=b"hello\n")
-    assert "cut off by the endpoint" in done.stderr or "did not answer" in done.stderr
+    assert "did not answer" in done.stderr
     assert said(empty) == [("user", "hello")]
 
 
@@ -199,25 +203,37 @@ def test_a_rate_limit_is_waited_for_and_a_lost_connection_tried_again(
 def test_a_connection_lost_in_the_middle_keeps_what_came(
     empty: Command, endpoint: Endpoint
 ) -> None:
-    endpoint.prepare(Stream([completions.chunk({"content": "The or"})], drops=True))
+    endpoint.usual = lambda asked: Stream([completions.chunk({"content": "The or"})], drops=True)
     done = empty.run("chat", *with_model(endpoint), input=b"hello\n")
     assert done.returncode == 1
     assert "the model did not answer" in done.stderr
     stored = answer(empty)
     assert stored["parts"][0]["text"] == "The or"
-    assert stored["metadata"]["answer"] == "failed"
-    assert stored["metadata"]["why"]
+    assert state(stored) == "interrupted"
 
 
-@pytest.mark.parametrize("finish", ["length", "content_filter", None])
+def test_an_answer_that_broke_off_is_asked_for_again_and_that_is_told(
+    empty: Command, endpoint: Endpoint
+) -> None:
+    begun = [completions.chunk({"content": "The or"})]
+    endpoint.prepare(Stream(begun, drops=True), Stream(completions.chunks("The order left.")))
+    done = empty.run("chat", *with_model(endpoint), input=b"hello\n")
+    assert "begins anew" in done.stderr
+    assert said(empty) == [("user", "hello"), ("assistant", "The order left.")]
+
+
+@pytest.mark.parametrize(
+    ("finish", "left"), [("length", "interrupted"), ("content_filter", "complete")]
+)
 def test_an_answer_that_was_cut_off_is_marked(
-    empty: Command, endpoint: Endpoint, finish: str | None
+    empty: Command, endpoint: Endpoint, finish: str, left: str
 ) -> None:
     chunks = [completions.chunk({"content": "The or"}), completions.chunk({}, finish=finish)]
     endpoint.prepare(Stream(chunks))
     done = empty.run("chat", *with_model(endpoint), input=b"hello\n")
     assert "was cut off by" in done.stderr
-    assert answer(empty)["metadata"]["answer"] == "cut_off"
+    stored = answer(empty)
+    assert (state(stored), stored["metadata"]["agent"]["reason"]) == (left, finish)
 
 
 def test_nobody_there_is_told(empty: Command) -> None:
@@ -245,11 +261,11 @@ def test_an_answer_is_stored_while_the_endpoint_is_silent(
         pass
     stored = answer(empty)
     assert stored["parts"][0]["text"] == "The order is "
-    assert stored["metadata"]["answer"] == "unfinished"
+    assert state(stored) == "partial"
     talking.kill()
     [entered] = of_kind(talk(empty, "/quit"), "entered")
     assert entered["standing"] == "cut_off"
-    assert "was cut off when the chat ended" in empty.run("chat", input=b"").stderr
+    assert "was cut off: /again" in empty.run("chat", input=b"").stderr
 
 
 def test_an_interrupt_in_a_pipe_keeps_what_came_and_ends(
@@ -262,7 +278,7 @@ def test_an_interrupt_in_a_pipe_keeps_what_came_and_ends(
     talking.process.send_signal(signal.SIGINT)
     assert of_kind(talking.rest(), "ended")[0]["state"] == "stopped"
     assert talking.end() == 130
-    assert answer(empty)["metadata"]["answer"] == "stopped"
+    assert state(answer(empty)) == "interrupted"
     assert said(empty) == [("user", "hello"), ("assistant", "The or")]
 
 
@@ -440,3 +456,81 @@ def test_a_model_that_cannot_take_even_less_is_told(empty: Command, endpoint: En
     assert (done.returncode, "maximum context length" in done.stderr) == (1, True)
     # Asked once, for a summary, and once more.
     assert len(endpoint.asked) == 3
+
+
+def test_two_chats_in_one_conversation_do_not_interleave(
+    empty: Command, endpoint: Endpoint
+) -> None:
+    endpoint.prepare(
+        Stream(completions.chunks("The ", "order ", "left."), 0.3),
+        Stream(completions.chunks("Two.")),
+    )
+    args = ["shared", *with_model(endpoint)]
+    first = Talk(empty, *args)
+    first.say("one")
+    first.until("text")
+    events = talk(empty, "two", args=args)
+    assert any("waiting for another answer" in it["text"] for it in of_kind(events, "note"))
+    first.until("ended")
+    assert first.end() == 0
+    texts = [text for _, text in said(empty, "shared")]
+    assert texts == ["one", "The order left.", "two", "Two."]
+
+
+def test_again_takes_over_what_is_answered_elsewhere(empty: Command, endpoint: Endpoint) -> None:
+    endpoint.prepare(
+        Stream([completions.chunk({"content": "The or"})], hangs=True),
+        Stream(completions.chunks("It left.")),
+    )
+    args = ["shared", *with_model(endpoint)]
+    first = Talk(empty, *args)
+    first.say("Where is it?")
+    first.until("saved")
+    events = talk(empty, "/again", args=args)
+    assert of_kind(events, "ended")[-1]["state"] == "complete"
+    assert said(empty, "shared") == [("user", "Where is it?"), ("assistant", "It left.")]
+    first.kill()
+
+
+def test_anthropics_protocol_is_spoken(empty: Command, endpoint: Endpoint) -> None:
+    empty.env["ANTHROPIC_API_KEY"] = "the usual"
+    endpoint.prepare(
+        said_by("anthropic", calls=[("c1", "session_search", {"query": "parcel"})]),
+        said_by("anthropic", "It is **about** a parcel.", id="a-2"),
+    )
+    args = ["--provider", "anthropic", "--base-url", endpoint.root, "--model", "small"]
+    events = talk(empty, "Look.", "/usage", args=args)
+    assert [it.path for it in endpoint.asked] == ["/v1/messages"] * 2
+    assert "the usual" in str(endpoint.asked[0].headers)
+    assert of_kind(events, "result")[0]["name"] == "session_search"
+    assert results_in(endpoint.asked[1].body)["c1"]
+    assert said(empty)[-1] == ("assistant", "It is **about** a parcel.")
+    assert of_kind(events, "usage")[0]["models"][0]["calls"] == 2
+
+
+def test_a_model_named_claude_is_anthropics(empty: Command) -> None:
+    for model, variable in (("claude-sonnet-5-5", "ANTHROPIC_API_KEY"), ("x", "OPENAI_API_KEY")):
+        code, told = empty.fails("chat", "--model", model)
+        assert (code, variable in told) == (2, True)
+
+
+def test_the_meter_shows_window_and_cost_by_the_users_own_table(
+    empty: Command, endpoint: Endpoint
+) -> None:
+    table = "[small]\nwindow = 2000\ninput = 1.0\ncached = 0.5\noutput = 10\n"
+    (empty.folder / "models.toml").write_text(table)
+    endpoint.prepare(*(Stream(completions.chunks("ok", id=f"a{n}")) for n in range(2)))
+    args = [*with_model(endpoint), "--models", "models.toml"]
+    events = talk(empty, "hi", "and?", "/context", args=args)
+    one = (1200 - 1024) * 1 + 1024 * 0.5 + 80 * 10
+    assert [it["cost_micros"] for it in of_kind(events, "meter")] == [one, 2 * one]
+    assert of_kind(events, "ended")[0]["usage"]["cost_micros"] == one
+    assert {it["window"] for it in of_kind(events, "meter")} == {2000}
+    assert of_kind(events, "context")[0]["window"] == 2000
+    assert of_kind(events, "meter")[1]["tokens"] == 1280
+
+
+def test_a_table_of_models_that_is_wrong_is_told(empty: Command) -> None:
+    (empty.folder / "models.toml").write_text("[small]\nwindow = 'much'\n")
+    code, told = empty.fails("chat", "--models", "models.toml")
+    assert (code, "window" in told) == (2, True)

@@ -7,7 +7,7 @@ from endpoint import Endpoint, Stream, completions
 from .command import Command
 from .talking import Terminal, with_model
 from .test_chat import said
-from .test_chat_endpoint import answer
+from .test_chat_endpoint import answer, state
 
 CTRL_D = "\x04"
 
@@ -66,7 +66,7 @@ def test_ctrl_c_stops_an_answer_and_keeps_what_came(empty: Command, endpoint: En
     terminal.interrupt("stopped; what came is kept")
     terminal.expect("> ")
     stored = answer(empty)
-    assert (stored["parts"][0]["text"], stored["metadata"]["answer"]) == ("The or", "stopped")
+    assert (stored["parts"][0]["text"], state(stored)) == ("The or", "interrupted")
     terminal.press("When?\r")
     terminal.expect("Tomorrow.")
     terminal.expect("> ")
@@ -113,3 +113,33 @@ def test_events_in_a_terminal_have_no_prompt(empty: Command) -> None:
     terminal.press("/quit\r")
     assert terminal.end() == 0
     assert "> " not in terminal.seen
+
+
+def test_markdown_is_drawn_and_the_meter_stands_under_it(
+    empty: Command, endpoint: Endpoint
+) -> None:
+    table = "[small]\nwindow = 2000\ninput = 1.0\noutput = 10\n"
+    (empty.folder / "models.toml").write_text(table)
+    pieces = ("It is **blu", "e**.\n\n- one\n", "- two\n\n```\na = 1\n", "```\n")
+    endpoint.prepare(Stream(completions.chunks(*pieces)))
+    terminal = Terminal(empty, *with_model(endpoint), "--models", "models.toml")
+    terminal.expect("> ")
+    terminal.press("Well?\r")
+    # The meter is there while the model is waited for, and after it has answered.
+    seen = terminal.expect("$0.0020")
+    assert "context " in seen
+    assert "of 2,000 tokens" in seen
+    assert "It is blue." in seen
+    assert " • one" in seen
+    assert "```" not in seen
+    terminal.expect("> ")
+    terminal.press(CTRL_D)
+    assert terminal.end() == 0
+    assert said(empty)[-1] == ("assistant", "".join(pieces))
+
+
+def test_without_colours_an_answer_is_shown_as_it_is(empty: Command, endpoint: Endpoint) -> None:
+    empty.env["NO_COLOR"] = "1"
+    endpoint.prepare(Stream(completions.chunks("It is **blue**.")))
+    code, seen = empty.in_terminal("chat", *with_model(endpoint), answer=b"Well?\r/quit\r")
+    assert (code, "It is **blue**." in seen) == (0, True)

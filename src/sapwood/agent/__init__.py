@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..rules.known_models import KnownModel, ModelTable
 from ._async.agent import AsyncAgent, AsyncAgentStream
 from ._async.models import AsyncAnthropicMessages, AsyncOpenAIChat, AsyncOpenAIResponses
 from ._async.run import AsyncAgentRun
@@ -25,7 +26,9 @@ __all__ = [
     "AsyncMcpTools",
     "AsyncOpenAIChat",
     "AsyncOpenAIResponses",
+    "KnownModel",
     "McpTools",
+    "ModelTable",
     "OpenAIChat",
     "OpenAIResponses",
     "Tool",

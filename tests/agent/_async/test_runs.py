@@ -366,6 +366,47 @@ async def test_an_answer_is_given_anew(chat: sapwood.AsyncSession) -> None:
     assert [it.text for it in (await chat.history()).messages_only] == ["Done?", "No."]
 
 
+@pytest.mark.parametrize("way", ["appended", "inherited"])
+async def test_a_question_that_no_turn_answered_is_answered(
+    sessions: sapwood.AsyncSessionManager, way: str
+) -> None:
+    model = Script("No.", "Yes.")
+    agent = AsyncAgent(model)
+    chat = await sessions.session("chat")
+    if way == "inherited":
+        await agent.run("Done?", session=chat)
+        await chat.retry_from()
+        chat = await chat.fork()
+    else:
+        model.said.pop(0)
+        await chat.append("user", "Done?", name="Ada", metadata={"by": "another program"})
+    answer = await agent.resume(chat)
+    assert (answer.reason, answer.text) == ("complete", "Yes.")
+    assert [it.text for it in (await chat.history()).messages_only] == ["Done?", "Yes."]
+
+
+async def test_a_hook_may_store_the_answer_that_grows(
+    sessions: sapwood.AsyncSessionManager,
+) -> None:
+    runs: list[AsyncAgentRun] = []
+    chat = await sessions.session("chat")
+
+    def model(given: ModelInput) -> Any:
+        return iter(["Y", "es."])
+
+    async with AsyncAgent(model, before_respond=lambda run, given: runs.append(run)).run_stream(
+        "Done?", session=chat
+    ) as stream:
+        await anext(stream)
+        partial = runs[0].partial
+        assert partial is not None
+        await partial.save()
+        assert (await chat.get(partial.id)).text == "Y"
+        async for _ in stream:
+            pass
+    assert (stream.answer.text, runs[0].partial) == ("Yes.", None)
+
+
 @pytest.mark.parametrize("way", ["resume", "id"])
 async def test_a_cut_answer_is_asked_for_again(chat: sapwood.AsyncSession, way: str) -> None:
     def cut() -> Any:

@@ -360,6 +360,47 @@ def test_an_answer_is_given_anew(chat: sapwood.Session) -> None:
     assert [it.text for it in (chat.history()).messages_only] == ["Done?", "No."]
 
 
+@pytest.mark.parametrize("way", ["appended", "inherited"])
+def test_a_question_that_no_turn_answered_is_answered(
+    sessions: sapwood.SessionManager, way: str
+) -> None:
+    model = Script("No.", "Yes.")
+    agent = Agent(model)
+    chat = sessions.session("chat")
+    if way == "inherited":
+        agent.run("Done?", session=chat)
+        chat.retry_from()
+        chat = chat.fork()
+    else:
+        model.said.pop(0)
+        chat.append("user", "Done?", name="Ada", metadata={"by": "another program"})
+    answer = agent.resume(chat)
+    assert (answer.reason, answer.text) == ("complete", "Yes.")
+    assert [it.text for it in (chat.history()).messages_only] == ["Done?", "Yes."]
+
+
+def test_a_hook_may_store_the_answer_that_grows(
+    sessions: sapwood.SessionManager,
+) -> None:
+    runs: list[AgentRun] = []
+    chat = sessions.session("chat")
+
+    def model(given: ModelInput) -> Any:
+        return iter(["Y", "es."])
+
+    with Agent(model, before_respond=lambda run, given: runs.append(run)).run_stream(
+        "Done?", session=chat
+    ) as stream:
+        next(stream)
+        partial = runs[0].partial
+        assert partial is not None
+        partial.save()
+        assert (chat.get(partial.id)).text == "Y"
+        for _ in stream:
+            pass
+    assert (stream.answer.text, runs[0].partial) == ("Yes.", None)
+
+
 @pytest.mark.parametrize("way", ["resume", "id"])
 def test_a_cut_answer_is_asked_for_again(chat: sapwood.Session, way: str) -> None:
     def cut() -> Any:

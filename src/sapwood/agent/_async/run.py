@@ -29,6 +29,7 @@ from ...model import (
 from ...rules.turns import is_said_by_user
 from ...session._async.session import AsyncSession
 from ...session._async.turn import AsyncTurn
+from ...session._async.turn_answer import AsyncTurnAnswer
 from ...session.content import Content
 from ...session.turn_documents import mark_of
 from ...streaming import DoneEvent, PartEvent, StreamEvent
@@ -84,6 +85,14 @@ class AsyncAgentRun(RunBase):
             raise UsageError("the run has not begun", path="turn")
         return self._turn
 
+    @property
+    def partial(self) -> AsyncTurnAnswer | None:
+        """The answer that the model is giving: its id, and as much as came; None between answers.
+
+        What came is stored about every second while more comes, or at once by its `save`.
+        """
+        return self.turn._answer
+
     def decision(self, call_id: str) -> bool | None:
         """Return whether a call was approved of; None while nobody decided."""
         return self.decided.get(call_id)
@@ -124,7 +133,10 @@ class AsyncAgentRun(RunBase):
         id = self._id or (None if last is None else mark_of(last).get("id"))
         record = None if id is None else await self.session.find_turn(id)
         if record is None and self._question is None:
-            raise NotFoundError("there is no turn at the tip to go on with", kind="turn", id="")
+            if last is None or not is_said_by_user(last):
+                raise NotFoundError("there is no turn at the tip to go on with", kind="turn", id="")
+            # Nobody has answered it in this session: it may be inherited, or have come otherwise.
+            return TurnRecord(id=id or last.id)
         if record is None or last is None:
             return record
         # To be answered anew it was gone back from, and its answer is not at the tip.

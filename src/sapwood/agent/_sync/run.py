@@ -31,6 +31,7 @@ from ...model import (
 from ...rules.turns import is_said_by_user
 from ...session._sync.session import Session
 from ...session._sync.turn import Turn
+from ...session._sync.turn_answer import TurnAnswer
 from ...session.content import Content
 from ...session.turn_documents import mark_of
 from ...streaming import DoneEvent, PartEvent, StreamEvent
@@ -86,6 +87,14 @@ class AgentRun(RunBase):
             raise UsageError("the run has not begun", path="turn")
         return self._turn
 
+    @property
+    def partial(self) -> TurnAnswer | None:
+        """The answer that the model is giving: its id, and as much as came; None between answers.
+
+        What came is stored about every second while more comes, or at once by its `save`.
+        """
+        return self.turn._answer
+
     def decision(self, call_id: str) -> bool | None:
         """Return whether a call was approved of; None while nobody decided."""
         return self.decided.get(call_id)
@@ -126,7 +135,10 @@ class AgentRun(RunBase):
         id = self._id or (None if last is None else mark_of(last).get("id"))
         record = None if id is None else self.session.find_turn(id)
         if record is None and self._question is None:
-            raise NotFoundError("there is no turn at the tip to go on with", kind="turn", id="")
+            if last is None or not is_said_by_user(last):
+                raise NotFoundError("there is no turn at the tip to go on with", kind="turn", id="")
+            # Nobody has answered it in this session: it may be inherited, or have come otherwise.
+            return TurnRecord(id=id or last.id)
         if record is None or last is None:
             return record
         # To be answered anew it was gone back from, and its answer is not at the tip.

@@ -15,6 +15,7 @@ from ..output import Output, clean, shorten
 from ..records import brief, out_of, overlay_json
 from ..tree_output import TreePage, read_view, show_tree, tree_json
 from .conversation import new_conversation
+from .meter import dollars
 from .screen import summary_note
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def _show_place(chat: Chat, record: SessionRecord) -> None:
 
 
 def _again(chat: Chat, rest: str) -> None:
-    chat.answer(chat.conversation.last_question())
+    chat.conversation.ask_again()
+    chat.answer(None)
 
 
 def _tree(chat: Chat, rest: str) -> None:
@@ -108,8 +110,9 @@ def _context(chat: Chat, rest: str) -> None:
         {"label": it.label, "tokens": it.tokens, "max_tokens": it.max_tokens} for it in blocks
     ]
     counts = {"messages": messages, "summaries": summaries, "tokens": tokens, "budget": budget}
+    counts["window"] = chat.meter.window
     lines = [
-        f"{out_of(tokens, budget, 'token')} shown",
+        f"{out_of(tokens, budget or chat.meter.window, 'token')} shown",
         f"{counted(messages, 'message')} and {counted(summaries, 'summary', 'summaries')}",
         *(f"{clean(it.label)}: {out_of(it.tokens, it.max_tokens, 'token')}" for it in blocks),
     ]
@@ -132,6 +135,7 @@ def _usage(chat: Chat, rest: str) -> None:
     lines = [
         f"{clean(it.model)}  {counted(it.calls, 'call')}  {it.input_tokens} in "
         f"({it.cached_tokens} cached)  {it.output_tokens} out ({it.reasoning_tokens} reasoning)"
+        + (f"  {dollars(it.cost_micros)}" if it.cost_micros else "")
         for it in totals
     ]
     value = {"models": [msgspec.structs.asdict(it) for it in totals]}
@@ -160,7 +164,7 @@ COMMANDS = {
         "[FOCUS]", "Put a summary in place of all but the last of it.", _compact
     ),
     "search": ChatCommand("QUERY", "Search what was said in this conversation.", _search),
-    "usage": ChatCommand("", "Show what the model's answers cost in tokens.", _usage),
+    "usage": ChatCommand("", "Show what the model's answers cost.", _usage),
     "help": ChatCommand("", "List these commands.", _help),
     "quit": ChatCommand("", "Leave; so does Ctrl-D.", _quit),
 }

@@ -6,15 +6,17 @@ older part.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import msgspec
 
 from ...compaction import CompactFunction, create_compact_function
 from ...compaction.function import Strategy, Summarize
 from ...errors import CompactionError, UsageError
-from ...model import ROOT, CompactEvent, Message, ModelInput, Overlay
+from ...model import CompactEvent, Message, Overlay
 from ...session import Session, SessionManager
+from ...session.turn_documents import TURN_LEASE
 from ..output import clean, shorten
 from ..short_ids import begun_session
 
@@ -27,17 +29,20 @@ TAIL_MESSAGES = 4
 # What stays as it is when it happens by itself, as a part of what the context may hold.
 TAIL_SHARE = 3
 
+Hear = Callable[[Iterator[Any]], Iterator[Any]]
+
 
 class ChatSetup(msgspec.Struct, frozen=True, kw_only=True):
     """Which tools there are, who writes the summaries, after how many tokens, and who is told.
 
-    Without a summariser they are digests. Without a number it is the session's budget that decides,
-    and where there is none, 50,000 tokens.
+    Without a summariser they are digests. Without `after` it is the session's budget that decides,
+    and where there is none, `usually`.
     """
 
     has_tools: bool = True
     summarize: Summarize | None = None
     after: int | None = None
+    usually: int = AFTER
     on_compaction: Callable[[CompactEvent], None] = lambda event: None
 
     def set_up(self, session: Session) -> Session:
@@ -59,29 +64,33 @@ class ChatSetup(msgspec.Struct, frozen=True, kw_only=True):
         )
         return session.with_searchable_history("history") if self.has_tools else session
 
-    def watch(self, session: Session) -> Session:
+    def watch(self, session: Session, hear: Hear) -> Session:
         """Set a session up to be compacted when its context is full, before the model is asked."""
+
+        def summarize(prompt: str) -> Any:
+            return next(hear(write(prompt) for write in [self.summarize] if write is not None))
+
         budget = session.record().budget
-        after = AFTER if self.after is None and budget is None else self.after
+        after = self.usually if self.after is None and budget is None else self.after
         room = budget if after is None else after
-        session.compact_with(self._function("hybrid", tail=(room or 0) // TAIL_SHARE))
-        if after is not None:
-            session.compact_after(after)
-        return self._heard(session)
+        function = _function(
+            None if self.summarize is None else summarize, "hybrid", tail=(room or 0) // TAIL_SHARE
+        )
+        session.compact_with(function)
+        return self._heard(session if after is None else session.compact_after(after))
 
     def tighten(self, session: Session, strategy: Strategy) -> Session:
         """Set a session up to be compacted to its last few messages."""
-        return session.compact_with(
-            self._function(strategy, head=0, tail=0, messages=TAIL_MESSAGES)
-        )
+        function = _function(self.summarize, strategy, head=0, tail=0, messages=TAIL_MESSAGES)
+        return session.compact_with(function)
 
-    def make_room(self, session: Session, leaf: str) -> bool:
+    def make_room(self, session: Session) -> bool:
         """Cover all but the last few messages, because the model cannot take it all.
 
         Return whether that went well.
         """
         try:
-            compacted = self._heard(self.tighten(session, "hybrid")).compact(leaf=leaf)
+            compacted = self._heard(self.tighten(session, "hybrid")).compact()
         except CompactionError:
             # The listener was told; what the model said is told by whoever asked it.
             return False
@@ -94,18 +103,24 @@ class ChatSetup(msgspec.Struct, frozen=True, kw_only=True):
 
         return session.on_event(listen)
 
-    def _function(
-        self, strategy: Strategy, *, tail: int, head: int = 3, messages: int = 2
-    ) -> CompactFunction:
-        return create_compact_function(
-            self.summarize,
-            strategy="digest" if self.summarize is None else strategy,
-            protect_head=head,
-            tail_token_budget=tail,
-            min_tail_messages=messages,
-            # The SDK has a limit of its own, and Ctrl-C ends it.
-            timeout_s=None,
-        )
+
+def _function(
+    summarize: Summarize | None,
+    strategy: Strategy,
+    *,
+    tail: int,
+    head: int = 3,
+    messages: int = 2,
+) -> CompactFunction:
+    return create_compact_function(
+        summarize,
+        strategy="digest" if summarize is None else strategy,
+        protect_head=head,
+        tail_token_budget=tail,
+        min_tail_messages=messages,
+        # The SDK has a limit of its own, and Ctrl-C ends it.
+        timeout_s=None,
+    )
 
 
 class Conversation:
@@ -115,27 +130,33 @@ class Conversation:
         self.sessions = sessions
         self._setup = setup
         self.session = setup.set_up(session)
-        """It writes, and never begins a compaction: not in the middle of an answer."""
 
-    def ask(self, text: str) -> Message:
-        """Store what the user says; it is on disk when this returns."""
+    def answering(self, listen: Callable[[Any], None], hear: Hear) -> Session:
+        """Return a handle for a model that answers, which is compacted when its context is full."""
+        return self._setup.watch(self.another_handle(), hear).on_event(listen)
+
+    def name_after(self, message: Message) -> None:
+        """Let a chat's first words be its title."""
         record = self.session.record()
-        message = self.session.append("user", text)
-        if record.title is None and TAG in record.tags and record.tip is ROOT:
-            self.session.update_record(title=shorten(clean(text), TITLE_WIDTH))
-        return message
+        if record.title is None and TAG in record.tags and message.depth == 1:
+            self.session.update_record(title=shorten(clean(message.text), TITLE_WIDTH))
 
-    def model_input(self, leaf: str) -> ModelInput:
-        """Return what the model is to be shown to answer a message; compact it first if it is full.
+    def is_answered_elsewhere(self) -> bool:
+        """Whether somebody holds the turn at the tip: another chat, or one that was just killed."""
+        last = self.last_messages(1)
+        turn = self.session.find_turn(last[0]) if last else None
+        return turn is not None and turn.state == "open"
 
-        A branch that the conversation does not go on from is only read.
-        """
-        session = self._setup.watch(self.another_handle())
-        return session.prepare(leaf=None if session.record().tip == leaf else leaf)
+    def ask_again(self) -> None:
+        """Go back to what the user said last, whoever may be answering it."""
+        self.sessions.store.delete_document(
+            self.sessions.owner, TURN_LEASE, session=self.session.id
+        )
+        self.session.retry_from()
 
-    def make_room(self, leaf: str) -> bool:
+    def make_room(self) -> bool:
         """Shorten what the model is shown, if it is too much for it; return whether that worked."""
-        return self._setup.make_room(self.another_handle(), leaf)
+        return self._setup.make_room(self.another_handle())
 
     def compact(self, focus: str | None) -> Overlay:
         """Show a summary in place of all but the last messages, because the user wants it."""
@@ -151,13 +172,6 @@ class Conversation:
     def last_messages(self, count: int) -> list[Message]:
         """Return the end of the conversation."""
         return self.session.history(limit=count, overlays=False).messages_only
-
-    def last_question(self) -> str:
-        """Return the id of the last thing that the user said."""
-        for message in reversed(self.session.history(overlays=False).messages_only):
-            if message.role == "user":
-                return message.id
-        raise UsageError("nothing was asked yet")
 
 
 def open_conversation(

@@ -2,49 +2,68 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import closing
 
+from ...agent import ModelTable
 from ...errors import SapwoodError, StoreError
 from ...model import Message, ToolCallPart
 from ...session import SessionManager
+from ...session.turn_documents import PARTIAL, mark_of
 from ..exit_codes import OK, UNEXPECTED
-from ..interrupts import held_interrupts
 from ..settings import Settings
-from .chat_model import ChatModel
+from .answering import Answering, AnswerState
 from .commands import run_command
-from .conversation import ChatSetup, Conversation, open_conversation
-from .responder import Responder
+from .conversation import AFTER, ChatSetup, Conversation, open_conversation
+from .markdown_screen import MarkdownScreen
+from .meter import Meter
+from .models import ChatModel
 from .screen import InputLine, InputLines, JsonScreen, Screen, Standing
-from .stored_answer import AnswerState, state_of
 
 RECENT = 4
+PAUSE_S = 0.25
+LONGEST_WAIT_S = 90
+BUSY = (
+    "waiting for another answer in this conversation: one that is given elsewhere, or was killed "
+    "less than a minute ago"
+)
 
 
 def hold_chat(
     settings: Settings,
     model: ChatModel,
+    table: ModelTable,
     session: str | None,
     *,
     has_tools: bool,
     compact_after: int | None,
 ) -> int:
     """Chat until the user leaves; return the exit code."""
-    screen = JsonScreen() if settings.json else Screen()
+    screen = _screen(settings)
     lines = InputLines(has_prompt=not settings.json)
+    meter = Meter(model.name, table)
     setup = ChatSetup(
         has_tools=has_tools,
         summarize=model.summarize,
         after=compact_after,
+        usually=meter.most(AFTER),
         on_compaction=screen.compaction,
     )
     with closing(model), settings.open(create=True) as sessions:
-        chat = Chat(sessions, model, screen, lines, setup)
+        chat = Chat(sessions, model, meter, screen, lines, setup)
         conversation, is_new = open_conversation(sessions, session, setup)
         screen.note(model.label)
         chat.enter(conversation, is_new=is_new)
         chat.run()
     return UNEXPECTED if chat.failures and not lines.is_terminal else OK
+
+
+def _screen(settings: Settings) -> Screen:
+    if settings.json:
+        return JsonScreen()
+    output = settings.output
+    return MarkdownScreen() if output.is_terminal and output.has_colours else Screen()
 
 
 class Chat:
@@ -54,6 +73,7 @@ class Chat:
         self,
         sessions: SessionManager,
         model: ChatModel,
+        meter: Meter,
         screen: Screen,
         lines: InputLines,
         setup: ChatSetup,
@@ -61,10 +81,11 @@ class Chat:
         self.sessions = sessions
         self.setup = setup
         self.screen = screen
+        self.meter = meter
         self.conversation: Conversation
         self.is_over = False
         self.failures = 0
-        self.model = model
+        self._model = model
         self._lines = lines
 
     def enter(self, conversation: Conversation, *, is_new: bool) -> None:
@@ -105,16 +126,19 @@ class Chat:
             self.screen.failed(error.code, str(error))
 
     def _say(self, text: str) -> None:
-        with held_interrupts():
-            message = self.conversation.ask(text)
-        self.screen.asked(message)
-        self.answer(message.id)
+        if self.conversation.is_answered_elsewhere():
+            self.screen.note(BUSY)
+        # Here Ctrl-C is heard at once.
+        until = time.monotonic() + LONGEST_WAIT_S
+        while self.conversation.is_answered_elsewhere() and time.monotonic() < until:
+            time.sleep(PAUSE_S)
+        self.answer(text)
 
-    def answer(self, question: str) -> None:
-        """Let the model answer a message."""
-        has_tools = self.setup.has_tools
-        responder = Responder(self.conversation, self.model, self.screen, has_tools=has_tools)
-        state = responder.run(question)
+    def answer(self, text: str | None) -> None:
+        """Let the model answer what the user says, or said last."""
+        answering = Answering(self.conversation, self._model, self.screen, self.meter)
+        state = answering.answer(text)
+        self.screen.meter(self.meter.of(self.conversation.session))
         self.failures += state is AnswerState.FAILED
         if state is AnswerState.STOPPED and not self._lines.is_terminal:
             raise KeyboardInterrupt
@@ -124,7 +148,8 @@ def _standing(recent: Sequence[Message]) -> Standing:
     """Whether the last thing said is whole and answered."""
     if not recent or recent[-1].role not in ("user", "tool", "assistant"):
         return "answered"
-    if state_of(recent[-1]) is AnswerState.UNFINISHED:
+    is_cut_off = mark_of(recent[-1]).get("state") in (PARTIAL, "interrupted")
+    if is_cut_off and recent[-1].role == "assistant":
         return "cut_off"
     has_calls = any(isinstance(part, ToolCallPart) for part in recent[-1].parts)
     return "unanswered" if has_calls or recent[-1].role != "assistant" else "answered"

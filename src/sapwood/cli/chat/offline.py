@@ -6,10 +6,9 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 
-from ...compaction.function import Summarize
 from ...model import ModelInput, ModelMessage, TextPart, ToolCallPart, ToolResultPart
 from ...rules.wording import counted
-from .chat_model import AnswerEnd, AnswerPart, AnswerPieces
+from .models import ChatModel
 
 MARK = "[offline stand-in]"
 SEARCH = "session_search"
@@ -23,17 +22,11 @@ class OfflineModel:
     """Answers the same to the same, without a network. It understands nothing."""
 
     name = "offline stand-in"
-    label = "no model: an offline stand-in answers, which only counts, repeats and searches"
-    summarize: Summarize | None = None
 
     def __init__(self, pause_s: float = 0.0) -> None:
         self._pause_s = pause_s
 
-    def __call__(self, given: ModelInput) -> Iterator[AnswerPart]:
-        """Answer as a model of an agent's."""
-        return (piece for piece in self.answer(given) if not isinstance(piece, AnswerEnd))
-
-    def answer(self, given: ModelInput) -> AnswerPieces:
+    def __call__(self, given: ModelInput) -> Iterator[TextPart | ToolCallPart]:
         """Answer word by word; a request to find something calls the tool for it."""
         # What is not stored, as a summary or news of a block, is not what somebody said.
         messages = [message for message in given.messages if message.id is not None]
@@ -48,7 +41,6 @@ class OfflineModel:
         else:
             answered = f"The search answered: {' '.join(str(it.output) for it in found)}"
             yield from self._words(f"{MARK} {answered if found else _about(messages, last)}")
-        yield AnswerEnd()
 
     def _words(self, text: str) -> Iterator[TextPart]:
         for word in re.findall(r"\s*\S+", text):
@@ -56,8 +48,11 @@ class OfflineModel:
                 time.sleep(self._pause_s)
             yield TextPart(text=word)
 
-    def close(self) -> None:
-        """Do nothing: there is no connection."""
+
+def offline_model(pause_s: float) -> ChatModel:
+    """Return the stand-in."""
+    label = "no model: an offline stand-in answers, which only counts, repeats and searches"
+    return ChatModel(name=OfflineModel.name, label=label, ask=OfflineModel(pause_s))
 
 
 def _about(messages: Sequence[ModelMessage], last: ModelMessage) -> str:

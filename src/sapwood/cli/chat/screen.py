@@ -9,22 +9,12 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ...model import (
-    CompactEvent,
-    Message,
-    Overlay,
-    ReasoningPart,
-    SessionRecord,
-    TextPart,
-    ToolCallPart,
-    Usage,
-)
+from ...model import CompactEvent, Message, Overlay, SessionRecord, ToolCallPart, Usage
 from ...rules.wording import counted
 from ..output import Output, clean, clean_block, encode_json, note, shorten, write_json_line
 from ..records import brief, message_json, saving_of, text_of
 from ..short_ids import short
-from .chat_model import AnswerPart
-from .stored_answer import AnswerState
+from .meter import Reading
 
 Standing = Literal["answered", "unanswered", "cut_off"]
 
@@ -32,11 +22,9 @@ PROMPT = "> "
 GOES_ON = ". "
 FENCE = '"""'
 MOST_RESULT = 200
-PIECES = {TextPart: "text", ReasoningPart: "thought", ToolCallPart: "call"}
-"""What the event of each is called."""
 
 _STANDING = {
-    "cut_off": "the last answer was cut off when the chat ended: /again asks anew",
+    "cut_off": "the last answer was cut off: /again asks anew",
     "unanswered": "the last message was not answered: /again asks for an answer",
 }
 
@@ -138,32 +126,47 @@ class Screen:
     def asked(self, message: Message) -> None:
         """Note that a message is stored; here not, since the user has just written it."""
 
-    def piece(self, id: str | None, piece: AnswerPart) -> None:
-        """Show a piece of an answer."""
-        if isinstance(piece, ToolCallPart):
-            self._end_line()
-            self._line(f"→ {piece.name} {encode_json(piece.input)}")
-            return
-        text = clean_block(piece.text)
-        self._write(self._dim(text) if isinstance(piece, ReasoningPart) else text)
+    def asking(self, reading: Reading) -> None:
+        """Note that the model is asked; here not, its answer says so."""
+
+    def text(self, id: str | None, text: str) -> None:
+        """Show a piece of what the model says."""
+        self._write(clean_block(text))
+
+    def thought(self, id: str | None, text: str) -> None:
+        """Show a piece of what the model thinks."""
+        self._write(self._dim(clean_block(text)))
+
+    def call(self, id: str | None, call: ToolCallPart) -> None:
+        """Show a call of a tool."""
+        self._end_line()
+        self._line(f"→ {call.name} {encode_json(call.input)}")
 
     def saved(self, id: str, characters: int) -> None:
         """Note that so much of an answer's text is stored; here not, people expect no less."""
 
     def result(self, name: str, output: str) -> None:
         """Show what a tool answered."""
+        self._end_line()
         self._line(f"← {shorten(output, MOST_RESULT)}")
 
-    def ended(
-        self, id: str | None, state: AnswerState, why: str | None, usage: Usage | None
-    ) -> None:
+    def settle(self) -> None:
+        """Show for good what was shown in passing."""
+
+    def meter(self, reading: Reading) -> None:
+        """Show how full the context is, and what was spent; a pipe is for answers."""
+        if self._output.is_terminal:
+            self._end_line()
+            self._line(reading.line)
+
+    def ended(self, id: str | None, state: str, why: str | None, usage: Usage | None) -> None:
         """Show how an answer ended."""
         self._end_line()
-        if state is AnswerState.FAILED:
+        if state == "failed":
             note(f"the model did not answer: {clean(why or '')}")
-        elif state is AnswerState.STOPPED:
+        elif state == "stopped":
             note("stopped; what came is kept" if id else "stopped before anything came")
-        elif state is AnswerState.CUT_OFF:
+        elif state == "cut_off":
             note(f"the answer was cut off by {why}")
         elif id is None:
             note("the model answered nothing")
@@ -219,10 +222,15 @@ class JsonScreen(Screen):
     def asked(self, message: Message) -> None:
         self._event("asked", {"id": message.id, "text": text_of(message)})
 
-    def piece(self, id: str | None, piece: AnswerPart) -> None:
-        value = {"id": id, **msgspec.structs.asdict(piece)}
-        del value["extra"]
-        self._event(PIECES[type(piece)], value)
+    def text(self, id: str | None, text: str) -> None:
+        self._event("text", {"id": id, "text": text})
+
+    def thought(self, id: str | None, text: str) -> None:
+        self._event("thought", {"id": id, "text": text})
+
+    def call(self, id: str | None, call: ToolCallPart) -> None:
+        value = {"call_id": call.call_id, "name": call.name, "input": call.input}
+        self._event("call", {"id": id, **value})
 
     def saved(self, id: str, characters: int) -> None:
         self._event("saved", {"id": id, "characters": characters})
@@ -230,11 +238,12 @@ class JsonScreen(Screen):
     def result(self, name: str, output: str) -> None:
         self._event("result", {"name": name, "output": output})
 
-    def ended(
-        self, id: str | None, state: AnswerState, why: str | None, usage: Usage | None
-    ) -> None:
+    def meter(self, reading: Reading) -> None:
+        self._event("meter", msgspec.structs.asdict(reading))
+
+    def ended(self, id: str | None, state: str, why: str | None, usage: Usage | None) -> None:
         figures = None if usage is None else msgspec.to_builtins(usage)
-        self._event("ended", {"id": id, "state": state.value, "why": why, "usage": figures})
+        self._event("ended", {"id": id, "state": state, "why": why, "usage": figures})
 
     def failed(self, code: str, text: str) -> None:
         self._event("failed", {"error": code, "message": text})
