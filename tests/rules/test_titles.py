@@ -82,6 +82,8 @@ def test_a_title_is_measured_when_it_is_clean() -> None:
 
 
 @given(WILD)
+@example("e\u200b\u0301")
+@example("ﬃ℠ǅ")
 def test_what_was_folded_folds_to_itself(title: str) -> None:
     assert fold_title(fold_title(title)) == fold_title(title)
     # The digest of a long title has capitals, which none has that was folded.
@@ -102,7 +104,8 @@ def test_case_makes_no_other_title(title: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("Plan", "plan"), ("Straße", "STRASSE"), ("ｐｌａｎ", "plan"), ("①", "1")]
+    ("one", "other"),
+    [("Plan", "plan"), ("Straße", "STRASSE"), ("ｐｌａｎ", "plan"), ("①", "1"), ("℠", "sm")],
 )
 def test_forms_of_one_title(one: str, other: str) -> None:
     assert fold_title(one) == fold_title(other)
@@ -159,6 +162,7 @@ def test_a_derived_title_is_the_beginning_of_a_line(line: str) -> None:
         ("请" * 60, "请" * 48),
         ("word " * 20, "word word word word word word word word word"),
         ("x" * 60, "x" * 48),
+        ("x" * 47 + "q\u0308yyy", "x" * 47),
         (
             "one, two, three, four, five, six, seven, eight, nine, ten",
             "one, two, three, four, five, six, seven, eight",

@@ -79,12 +79,11 @@ def check_model_title(answer: str) -> str:
 def fold_title(title: str) -> str:
     """Return what titles are compared by: without case, compatibility forms, what is not seen.
 
-    Case is folded and NFKC taken, in turns, until neither changes anything; accents count.
+    That is NFKC, with case folded; accents and blanks count.
     """
-    text = _UNSEEN.sub("", title)
-    for _ in range(2):
-        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return " ".join(_UNSEEN.sub("", text).split())
+    # What is not seen goes first: it may stand between a letter and its accent.
+    text = unicodedata.normalize("NFKC", _UNSEEN.sub("", title)).casefold()
+    return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
 def derive_title(text: str) -> str | None:
