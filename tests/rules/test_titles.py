@@ -105,7 +105,14 @@ def test_case_makes_no_other_title(title: str) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("Plan", "plan"), ("Straße", "STRASSE"), ("ｐｌａｎ", "plan"), ("①", "1"), ("℠", "sm")],
+    [
+        ("Plan", "plan"),
+        ("Straße", "STRASSE"),
+        ("ｐｌａｎ", "plan"),
+        ("①", "1"),
+        ("℠", "sm"),
+        ("\u0390", "\u03aa\u0301"),
+    ],
 )
 def test_forms_of_one_title(one: str, other: str) -> None:
     assert fold_title(one) == fold_title(other)
@@ -297,7 +304,7 @@ def test_a_models_title_is_cleaned(answer: str, title: str) -> None:
     assert check_model_title(answer) == title
 
 
-@pytest.mark.parametrize("answer", ["", "\u200b", "x" * 81, "a " * 13, '" "'])
+@pytest.mark.parametrize("answer", ["", "\u200b", "x" * 81, "a " * 13, '" "', '""', "'"])
 def test_a_models_title_that_is_none_is_refused(answer: str) -> None:
     with pytest.raises(UsageError):
         check_model_title(answer)

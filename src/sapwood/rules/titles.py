@@ -65,7 +65,7 @@ def check_model_title(answer: str) -> str:
     """
     title = clean_title(answer)
     inner = title[1:-1]
-    if inner and title[0] + title[-1] in _QUOTES and not {title[0], title[-1]} & set(inner):
+    if title[0] + title[-1] in _QUOTES and not {title[0], title[-1]} & set(inner):
         title = clean_title(inner)
     _refuse_long(title, MAX_MODEL_TITLE)
     words = len(title.split())
