@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sapwood.rules.budgets import (
@@ -100,6 +100,7 @@ def test_a_budget_of_nothing_is_exceeded_by_anything() -> None:
 
 
 @given(BUDGETS, BUDGETS)
+@example(7, 5)
 def test_a_threshold_is_lowered_to_a_smaller_window_and_never_raised(
     budget: int, window: int
 ) -> None:

@@ -27,7 +27,22 @@ def test_a_length_is_the_sum_of_its_parts(
 
 @pytest.mark.parametrize(
     "text",
-    ["", "30", "m", "-1m", "1.5h", "1m1h", "1 h", "0s", "36501d", "999999999d", "٣m", 30, None],
+    [
+        "",
+        "30",
+        "m",
+        "-1m",
+        "1.5h",
+        "1m1h",
+        "1 h",
+        "0s",
+        "36501d",
+        "999999999d",
+        "999999999d24h",
+        "٣m",
+        30,
+        None,
+    ],
 )
 def test_what_is_no_length_is_refused_with_its_place(text: object) -> None:
     with pytest.raises(UsageError) as told:

@@ -46,7 +46,7 @@ def test_a_route_can_be_read_until_it_is_too_long() -> None:
     fits = SessionKey("a" * (1024 - len("route/:b:c")), "b", "c")
     assert route_key(fits) == f"route/{fits}"
     assert len(route_key(fits)) == 1024
-    assert route_key(SessionKey(fits.agent + "a", "b", "c")) != f"route/{fits}"[:1024]
+    assert len(route_key(SessionKey(fits.agent + "a", "b", "c"))) < 100
 
 
 def test_an_owner_can_be_read_until_it_is_too_long() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sapwood.model import (
@@ -207,15 +207,13 @@ def test_whichever_limit_comes_first_ends_it(
     assert is_quiet(limit, NOW - us(quiet), NOW) == is_over
 
 
+def a_rule(minutes: int, **names: str | None) -> QuietRule:
+    return QuietRule(limit=QuietLimit(idle=minutes * MINUTE), **names)
+
+
 NAMES = st.none() | st.sampled_from("ab")
 RULES = st.lists(
-    st.builds(
-        QuietRule,
-        limit=st.integers(1, 50).map(lambda minutes: QuietLimit(idle=minutes * MINUTE)),
-        agent=NAMES,
-        channel=NAMES,
-        chat_type=NAMES,
-    ),
+    st.builds(a_rule, st.integers(1, 50), agent=NAMES, channel=NAMES, chat_type=NAMES),
     max_size=6,
     unique_by=lambda rule: (rule.agent, rule.channel, rule.chat_type),
 ).map(tuple)
@@ -224,6 +222,9 @@ ORDER = ["111", "110", "101", "011", "100", "010", "001", "000"]
 
 
 @given(RULES, st.sampled_from("ab"), st.sampled_from("ab"), NAMES)
+@example((a_rule(1, agent="a"), a_rule(2, channel="b", chat_type="b")), "a", "b", "b")
+@example((a_rule(1, channel="b"), a_rule(2, agent="a")), "a", "b", None)
+@example((a_rule(1, chat_type="b"), a_rule(2, channel="b")), "a", "b", "b")
 def test_the_most_specific_rule_wins(
     rules: tuple[QuietRule, ...], agent: str, channel: str, chat_type: str | None
 ) -> None:

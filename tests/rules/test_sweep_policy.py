@@ -75,6 +75,7 @@ def test_reading_changes_nothing_that_was_given() -> None:
         ({"rules": [{"agent": "a"}, {"agent": 7}]}, "policy.rules[1].agent"),
         ({"rules": [{"agent": "a"}, {"channel": ""}]}, "policy.rules[1].channel"),
         ({"rules": [{"agent": "a", "idle": "x"}]}, "policy.rules[0].idle"),
+        ({"rules": [{"agent": "a", "daily_at": 24}]}, "policy.rules[0].daily_at"),
         ({"rules": [{"agent": "a"}, {"agent": "a", "idle": "1h"}]}, "policy.rules[1]"),
         ({"rules": [{"agent": "a", "limit": {}}]}, "policy.rules[0].limit"),
     ],

@@ -19,7 +19,9 @@ HARD_RATIO = HARD_PERCENT / 100
 
 def budget_from_legacy(budget: int | None) -> int:
     """Return the budget that an older configuration means: none, 0 and 8,000 are the default."""
-    return DEFAULT_BUDGET if not budget or budget in (LEGACY_BUDGET,) or budget < 0 else budget
+    if budget is None or budget <= 0 or budget == LEGACY_BUDGET:
+        return DEFAULT_BUDGET
+    return budget
 
 
 def budget_of(budget: int | None, model: str | None) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import chain
 from typing import Literal
 
 from ..errors import UsageError
@@ -63,8 +64,9 @@ def check_model_title(answer: str) -> str:
     Quotation marks around it are left out.
     """
     title = clean_title(answer)
-    if len(title) > 2 and title[0] + title[-1] in _QUOTES:
-        title = clean_title(title[1:-1])
+    inner = title[1:-1]
+    if title[0] + title[-1] in _QUOTES and not {title[0], title[-1]} & set(inner):
+        title = clean_title(inner)
     _refuse_long(title, MAX_MODEL_TITLE)
     words = len(title.split())
     if words > MAX_MODEL_WORDS:
@@ -77,12 +79,11 @@ def check_model_title(answer: str) -> str:
 def fold_title(title: str) -> str:
     """Return what titles are compared by: without case, compatibility forms, what is not seen.
 
-    Case is folded and NFKC taken, in turns, until neither changes anything; accents count.
+    That is NFKC, with case folded; accents and blanks count.
     """
-    text = _UNSEEN.sub("", title)
-    for _ in range(2):
-        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return " ".join(_UNSEEN.sub("", text).split())
+    # What is not seen goes first: it may stand between a letter and its accent.
+    text = unicodedata.normalize("NFKC", _UNSEEN.sub("", title)).casefold()
+    return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
 def derive_title(text: str) -> str | None:
@@ -130,11 +131,12 @@ def next_number(base: str, titles: Iterable[str]) -> int:
 
     1 when there is none. When the highest is the last that there is, the lowest that is free.
     """
-    taken = {number_in_lineage(title, base) for title in titles} - {None}
-    last = max((number for number in taken if number is not None), default=0)
-    if last < MAX_NUMBER:
-        return last + 1
-    return next(number for number in range(2, MAX_NUMBER) if number not in taken)
+    known = list(titles)
+    taken = {fold_title(title) for title in known}
+    last = max((number_in_lineage(title, base) or 0 for title in known), default=0)
+    # A base that is cut to have room for a number may look like another title that has it.
+    numbers = chain(range(last + 1, MAX_NUMBER + 1), range(2, last))
+    return next(it for it in numbers if fold_title(numbered(base, it)) not in taken)
 
 
 def may_retitle(title: str | None, held: str | None, new: TitleSource) -> bool:
