@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 from .errors import UsageError
@@ -56,6 +57,19 @@ class AsyncCall:
             value = await _in_thread(asyncio.get_running_loop(), function, args)
             return await value if inspect.isawaitable(value) else value
 
+    @staticmethod
+    async def all_of(works: Sequence[Callable[[], AsyncAnswer[T]]]) -> list[T]:
+        """Do all at once; one that fails ends the others, and a caller that is cancelled all."""
+        import asyncio
+
+        tasks = [asyncio.ensure_future(work()) for work in works]
+        try:
+            return list(await asyncio.gather(*tasks))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
 
 class Call:
     """Calls without an event loop."""
@@ -91,6 +105,17 @@ class Call:
         if not went_well:
             raise cast(BaseException, value)
         return _refuse_awaitable(value, function)
+
+    @staticmethod
+    def all_of(works: Sequence[Callable[[], T]]) -> list[T]:
+        """Do all at once, in threads; all of them end before an error is raised."""
+        if len(works) == 1:
+            return [works[0]()]
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(max(1, len(works))) as pool:
+            futures = [pool.submit(copy_context().run, work) for work in works]
+        return [future.result() for future in futures]
 
 
 def _has_to_be_awaited(function: Callable[..., Any]) -> bool:

@@ -11,6 +11,7 @@ import sapwood
 from sapwood import ToolCallPart
 from sapwood.agent import Agent, AsyncAgent
 from sapwood.cli.chat.offline import OfflineModel
+from sapwood.session._async import turn
 
 
 @pytest.mark.parametrize("where", ["model", "stream", "tools"])
@@ -48,6 +49,29 @@ async def test_a_cancelled_run_leaves_its_turn_interrupted(where: str) -> None:
         assert (record.state, record.reason) == ("interrupted", "CancelledError")
         last = (await chat.history(whole_pairs=False)).messages_only[-1]
         assert last.text == {"model": "?", "stream": "It is ", "tools": ""}[where]
+
+
+async def test_what_came_is_stored_while_the_model_is_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turn, "INTERVAL_S", 0.01)
+    async with sapwood.open_async("memory://") as sessions:
+        chat = await sessions.session("chat")
+        seen: list[str] = []
+
+        async def told() -> Any:
+            yield "partial "
+            yield "more "
+            for _ in range(2000):
+                seen[:] = [it.text for it in (await chat.history()).messages_only]
+                if seen == ["q", "partial more "]:
+                    break
+                await asyncio.sleep(0.005)
+            yield "end"
+
+        answer = await AsyncAgent(lambda given: told()).run("q", session=chat)
+        assert seen == ["q", "partial more "]
+        assert answer.text == "partial more end"
 
 
 def test_ctrl_c_leaves_the_turn_interrupted() -> None:

@@ -12,7 +12,7 @@ import msgspec
 from ..errors import UsageError
 from ..model import ModelInput, ToolDefinition, Usage
 from ..rules import check
-from .schemas import strict_schema_of
+from ..rules.schemas import strict_schema_of
 from .tools import Tool, refuse_name, tool_of
 
 MAX_STEPS = 20

@@ -12,9 +12,9 @@ import msgspec
 from ..context.model_tools import read_arguments
 from ..errors import UsageError
 from ..model import ToolDefinition
+from ..rules.schemas import read_value, schema_of
 from ..rules.wording import a_kind
 from .run_base import RunBase
-from .schemas import read_value, schema_of
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 

@@ -13,9 +13,8 @@ from ...calls import AsyncCall
 from ...context.model_tools import REFUSED
 from ...errors import UsageError
 from ...model import ToolCallPart, ToolResultPart
-from ..schemas import as_plain
+from ...rules.schemas import as_plain
 from ..settings import RESULTS
-from ..together import AsyncTogether
 from ..tools import Tool
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class AsyncToolCalls:
         `again` says that a process died which may have begun them.
         """
         works = [partial(self._result, call, again) for call in calls]
-        found = await AsyncTogether.run(works)
+        found = await AsyncCall.all_of(works)
         parts = [it for it in found if isinstance(it, ToolResultPart)]
         waiting = [call for it in found if isinstance(it, list) for call in it]
         wholes = {}

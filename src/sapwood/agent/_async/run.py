@@ -10,7 +10,6 @@ import msgspec
 
 from ...calls import AsyncCall
 from ...errors import (
-    ConflictError,
     MessageTooLargeError,
     NotFoundError,
     TurnStoppedError,
@@ -24,8 +23,8 @@ from ...model import (
     ToolCallPart,
     ToolResultPart,
     TurnRecord,
-    Usage,
 )
+from ...rules.schemas import read_json
 from ...rules.turns import is_said_by_user
 from ...session._async.session import AsyncSession
 from ...session._async.turn import AsyncTurn
@@ -34,7 +33,6 @@ from ...session.turn_documents import mark_of
 from ...streaming import DoneEvent, PartEvent, StreamEvent
 from ..answer import AgentAnswer, Ending
 from ..run_base import RunBase
-from ..schemas import read_json
 from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent
 from .asking import AsyncAsking
 from .calls import AsyncToolCalls, kept
@@ -182,8 +180,9 @@ class AsyncAgentRun(RunBase):
             async with aclosing(pieces) as events:
                 async for event in events:
                     yield event
+            if asking.done is None:
+                continue
             self.spent.steps += 1
-            assert asking.done is not None
             await self._take(asking, asking.done)
             yield asking.done
             if self.answer is not None:
@@ -202,21 +201,18 @@ class AsyncAgentRun(RunBase):
 
     async def _take(self, asking: AsyncAsking, done: DoneEvent) -> None:
         """Store an answer, and see whether it is the last."""
-        answer, said = asking.answer, done.message
-        calls = [] if done.reason == "length" else asking.calls
+        answer, said = asking.stream._answer, done.message
         if not said.parts:
             await self.turn.interrupt(done.reason)
-            await self._count(done.usage, None)
             return self._end("other")
+        self._calls = [] if done.reason == "length" else asking.calls
         metadata = {**said.metadata, KEY: {"name": self.settings.name, "reason": done.reason}}
-        is_over = not calls and done.reason not in ("pause", "length")
+        is_over = not self._calls and done.reason not in ("pause", "length")
         output, misfit = self._read(said) if is_over else (None, None)
-        if is_over and misfit is None:
-            self.last = await answer.complete(said.parts, metadata=metadata)
-        else:
-            self.last = await answer.finish(said.parts, metadata=metadata)
-        await self._count(done.usage, self.last)
-        self._calls = calls
+        is_last = is_over and misfit is None
+        end = answer.complete if is_last else answer.finish
+        self.last = await end(metadata=metadata)
+        await asking.stream._measure()
         if misfit is not None:
             await self._correct(misfit)
         elif done.reason == "length":
@@ -244,23 +240,6 @@ class AsyncAgentRun(RunBase):
         else:
             await self.turn.interrupt("output")
             self._end("output")
-
-    async def _count(self, usage: Usage | None, message: Message | None) -> None:
-        """Record what a call cost."""
-        if usage is None:
-            return
-        if message is not None:
-            usage = msgspec.structs.replace(usage, message=message.id)
-        if self.settings.price is not None:
-            usage = msgspec.structs.replace(usage, cost_micros=self.settings.price(usage))
-        self.spent.add(usage)
-        try:
-            await self.session.add_usage(usage)
-        except ConflictError:
-            # Some servers give many answers the same id: the message's is this one's own.
-            if message is None:
-                raise
-            await self.session.add_usage(msgspec.structs.replace(usage, id=message.id))
 
     # how it ends
 

@@ -15,9 +15,8 @@ from ...calls import Call
 from ...context.model_tools import REFUSED
 from ...errors import UsageError
 from ...model import ToolCallPart, ToolResultPart
-from ..schemas import as_plain
+from ...rules.schemas import as_plain
 from ..settings import RESULTS
-from ..together import Together
 from ..tools import Tool
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class ToolCalls:
         `again` says that a process died which may have begun them.
         """
         works = [partial(self._result, call, again) for call in calls]
-        found = Together.run(works)
+        found = Call.all_of(works)
         parts = [it for it in found if isinstance(it, ToolResultPart)]
         waiting = [call for it in found if isinstance(it, list) for call in it]
         wholes = {}

@@ -12,7 +12,6 @@ import msgspec
 
 from ...calls import Call
 from ...errors import (
-    ConflictError,
     MessageTooLargeError,
     NotFoundError,
     TurnStoppedError,
@@ -26,8 +25,8 @@ from ...model import (
     ToolCallPart,
     ToolResultPart,
     TurnRecord,
-    Usage,
 )
+from ...rules.schemas import read_json
 from ...rules.turns import is_said_by_user
 from ...session._sync.session import Session
 from ...session._sync.turn import Turn
@@ -36,7 +35,6 @@ from ...session.turn_documents import mark_of
 from ...streaming import DoneEvent, PartEvent, StreamEvent
 from ..answer import AgentAnswer, Ending
 from ..run_base import RunBase
-from ..schemas import read_json
 from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent
 from .asking import Asking
 from .calls import ToolCalls, kept
@@ -184,8 +182,9 @@ class AgentRun(RunBase):
             with closing(pieces) as events:
                 for event in events:
                     yield event
+            if asking.done is None:
+                continue
             self.spent.steps += 1
-            assert asking.done is not None
             self._take(asking, asking.done)
             yield asking.done
             if self.answer is not None:
@@ -204,21 +203,18 @@ class AgentRun(RunBase):
 
     def _take(self, asking: Asking, done: DoneEvent) -> None:
         """Store an answer, and see whether it is the last."""
-        answer, said = asking.answer, done.message
-        calls = [] if done.reason == "length" else asking.calls
+        answer, said = asking.stream._answer, done.message
         if not said.parts:
             self.turn.interrupt(done.reason)
-            self._count(done.usage, None)
             return self._end("other")
+        self._calls = [] if done.reason == "length" else asking.calls
         metadata = {**said.metadata, KEY: {"name": self.settings.name, "reason": done.reason}}
-        is_over = not calls and done.reason not in ("pause", "length")
+        is_over = not self._calls and done.reason not in ("pause", "length")
         output, misfit = self._read(said) if is_over else (None, None)
-        if is_over and misfit is None:
-            self.last = answer.complete(said.parts, metadata=metadata)
-        else:
-            self.last = answer.finish(said.parts, metadata=metadata)
-        self._count(done.usage, self.last)
-        self._calls = calls
+        is_last = is_over and misfit is None
+        end = answer.complete if is_last else answer.finish
+        self.last = end(metadata=metadata)
+        asking.stream._measure()
         if misfit is not None:
             self._correct(misfit)
         elif done.reason == "length":
@@ -246,23 +242,6 @@ class AgentRun(RunBase):
         else:
             self.turn.interrupt("output")
             self._end("output")
-
-    def _count(self, usage: Usage | None, message: Message | None) -> None:
-        """Record what a call cost."""
-        if usage is None:
-            return
-        if message is not None:
-            usage = msgspec.structs.replace(usage, message=message.id)
-        if self.settings.price is not None:
-            usage = msgspec.structs.replace(usage, cost_micros=self.settings.price(usage))
-        self.spent.add(usage)
-        try:
-            self.session.add_usage(usage)
-        except ConflictError:
-            # Some servers give many answers the same id: the message's is this one's own.
-            if message is None:
-                raise
-            self.session.add_usage(msgspec.structs.replace(usage, id=message.id))
 
     # how it ends
 

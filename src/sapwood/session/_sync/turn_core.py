@@ -211,6 +211,9 @@ class TurnCore:
             answer._halt()
         if answer is not None and answer.parts:
             last, is_cut = answer._draft(), answer._is_cut
+        elif answer is not None and answer._is_stored:
+            # It began anew, and nothing came yet: what is stored of it is cut off.
+            last, is_cut = stored.find_message(answer.id), True
         elif self._last is not None:
             last = stored.find_message(self._last)
         if state is None:

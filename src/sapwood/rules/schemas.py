@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ..errors import UsageError
-from ..rules.wording import a_kind
+from .wording import a_kind
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
