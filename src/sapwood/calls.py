@@ -44,17 +44,22 @@ class AsyncCall:
         return await value if inspect.isawaitable(value) else value
 
     @staticmethod
-    async def within(seconds: float | None, function: Callable[..., Any], *args: Any) -> Any:
+    async def within(
+        seconds: float | None, function: Callable[..., Any], *args: Any, in_thread: bool = False
+    ) -> Any:
         """Call something that may take long; `TimeoutError` after so many seconds.
 
-        A function that does not have to be awaited runs in a thread, so that the loop goes on.
+        A plain function runs on the loop. With a limit, or `in_thread`, it runs in a thread, so
+        that the loop goes on.
         """
         import asyncio
 
+        is_moved = (in_thread or seconds is not None) and not _has_to_be_awaited(function)
         async with asyncio.timeout(seconds):
-            if _has_to_be_awaited(function):
-                return await function(*args)
-            value = await _in_thread(asyncio.get_running_loop(), function, args)
+            if is_moved:
+                value = await _in_thread(asyncio.get_running_loop(), function, args)
+            else:
+                value = function(*args)
             return await value if inspect.isawaitable(value) else value
 
     @staticmethod
@@ -88,7 +93,12 @@ class Call:
         return _refuse_awaitable(function(*args), function)
 
     @staticmethod
-    def within(seconds: float | None, function: Callable[..., Any], *args: Any) -> Any:
+    def within(
+        seconds: float | None,
+        function: Callable[..., Any],
+        *args: Any,
+        in_thread: bool = False,  # noqa: ARG004 - there is no loop to be held up
+    ) -> Any:
         """Call something that may take long; `TimeoutError` after so many seconds.
 
         With a limit it runs in a thread, which is left to itself when the time is over.
@@ -148,6 +158,7 @@ async def _in_thread(
 ) -> Any:
     """Run a function in a thread of its own: one that hangs must not hold up the loop's end."""
     future: asyncio.Future[Any] = loop.create_future()
+    context = copy_context()
 
     def settle(went_well: bool, value: Any) -> None:
         if future.done():
@@ -159,7 +170,7 @@ async def _in_thread(
 
     def run() -> None:
         outcome: list[tuple[bool, Any]] = []
-        _keep_outcome(outcome, function, args)
+        context.run(_keep_outcome, outcome, function, args)
         # A closed loop raises, and means that nobody waits any more.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, *outcome[0])

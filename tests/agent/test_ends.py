@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import threading
 from typing import Any
 
 import pytest
 
 import sapwood
-from sapwood import ToolCallPart
-from sapwood.agent import Agent, AsyncAgent
+from sapwood import TextPart, ToolCallPart
+from sapwood.agent import Agent, AsyncAgent, tool
 from sapwood.cli.chat.offline import OfflineModel
+from sapwood.model import ModelInput
 from sapwood.session._async import turn
 
 
@@ -72,6 +75,53 @@ async def test_what_came_is_stored_while_the_model_is_silent(
         answer = await AsyncAgent(lambda given: told()).run("q", session=chat)
         assert seen == ["q", "partial more "]
         assert answer.text == "partial more end"
+
+
+async def test_plain_functions_run_on_the_loop_that_they_are_called_on() -> None:
+    """So does an iterator that a model gives."""
+    database = sqlite3.connect(":memory:")
+
+    def look() -> int:
+        asyncio.get_running_loop()
+        return database.execute("select 42").fetchone()[0]
+
+    def model(given: ModelInput) -> Any:
+        look()
+        if given.messages[-1].role == "tool":
+            yield TextPart(text=str(look()))
+        else:
+            yield ToolCallPart(call_id="c1", name="look", input={})
+
+    async with sapwood.open_async("memory://") as sessions:
+        chat = await sessions.session("chat")
+        answer = await AsyncAgent(model, tools=[look]).run("?", session=chat)
+        assert answer.text == "42"
+        assert (await chat.history()).messages_only[2].parts[0].output == 42
+        await chat.call_model(lambda given: look())
+    database.close()
+
+
+async def test_plain_functions_run_in_threads_where_that_is_asked_for() -> None:
+    here = threading.get_ident()
+    threads = []
+
+    def look() -> None:
+        threads.append(threading.get_ident())
+
+    def model(given: ModelInput) -> Any:
+        look()
+        if given.messages[-1].role == "tool":
+            yield TextPart(text="Yes.")
+        else:
+            yield ToolCallPart(call_id="c1", name="look", input={})
+
+    async with sapwood.open_async("memory://") as sessions:
+        chat = await sessions.session("chat")
+        agent = AsyncAgent(model, tools=[tool(in_thread=True)(look)], in_thread=True)
+        await agent.run("?", session=chat)
+        await chat.call_model(lambda given: look(), in_thread=True)
+    assert len(threads) == 4
+    assert here not in threads
 
 
 def test_ctrl_c_leaves_the_turn_interrupted() -> None:

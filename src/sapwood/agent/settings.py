@@ -39,6 +39,7 @@ class AgentFields(TypedDict, total=False):
     budget: int | None
     max_result_chars: int
     tool_timeout_s: float | None
+    in_thread: bool
     before_respond: Callable[..., Any] | None
     on_context_update: Callable[..., Any] | None
 
@@ -80,6 +81,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     budget: int | None = None
     max_result_chars: int = MAX_RESULT_CHARS
     tool_timeout_s: float | None = None
+    in_thread: bool = False
     before_respond: Callable[..., Any] | None = None
     on_context_update: Callable[..., Any] | None = None
 
@@ -108,6 +110,7 @@ def settings_for(
         if fields.get(limit) is not None:
             check.count(fields[limit], limit, 1)
     check.count(fields.get("retries", 0), "retries", 0)
+    check.instance(fields.get("in_thread", False), bool, "in_thread")
     named: dict[str, Tool] = {}
     for made in map(tool_of, tools):
         if made.name in named:

@@ -27,7 +27,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     `arguments` is the type that the arguments are read as; without one they are given by name as
     the model wrote them. `run_argument` names the parameter that is given the run. Whether somebody
     has to approve of a call may depend on its arguments. What is not `repeatable` is not called
-    again when a process died before its result was stored.
+    again when a process died before its result was stored. On an event loop a plain function runs
+    there, or `in_thread`.
     """
 
     definition: ToolDefinition
@@ -36,6 +37,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     run_argument: str | None = None
     needs_approval: NeedsApproval = False
     repeatable: bool = True
+    in_thread: bool = False
 
     @property
     def name(self) -> str:
@@ -67,6 +69,7 @@ def tool(
     description: str | None = None,
     needs_approval: NeedsApproval = False,
     repeatable: bool = True,
+    in_thread: bool = False,
 ) -> Any:
     """Make a function a tool. A decorator, with or without settings.
 
@@ -86,6 +89,7 @@ def tool(
             run_argument=run_argument,
             needs_approval=needs_approval,
             repeatable=repeatable,
+            in_thread=in_thread,
         )
 
     return made if function is None else made(function)

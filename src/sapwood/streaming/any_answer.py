@@ -18,19 +18,19 @@ class AsyncAnyAnswer:
     """On an event loop."""
 
     @staticmethod
-    def stream(value: Any) -> Any:
-        """Return the stream of whatever a model gave."""
+    def stream(value: Any, *, in_thread: bool) -> Any:
+        """Return the stream of whatever a model gave; a plain one is read on the loop, or not."""
         items = _whole(value)
         if items is None and (hasattr(type(value), "__aiter__") or hasattr(value, "__aenter__")):
             return value
-        return _fetched(value if items is None else items)
+        return _fetched(value, in_thread) if items is None else _fetched(items, False)
 
 
 class AnyAnswer:
     """Without an event loop."""
 
     @staticmethod
-    def stream(value: Any) -> Any:
+    def stream(value: Any, *, in_thread: bool) -> Any:  # noqa: ARG004 - there is no loop
         """Return the stream of whatever a model gave."""
         items = _whole(value)
         return value if items is None else items
@@ -55,20 +55,15 @@ def _whole(value: Any) -> list[Any] | None:
     return [*message.parts, *([] if usage is None else [usage])]
 
 
-async def _fetched(items: Any) -> AsyncIterator[Any]:
-    """Fetch the items of an iterable that may wait, so that the loop does not."""
-    if isinstance(items, list):
-        for piece in items:
-            yield piece
-        return
-    iterator = iter(items)
+async def _fetched(items: Any, in_thread: bool) -> AsyncIterator[Any]:
+    """Yield the items of a plain iterable, which may wait for them."""
     try:
+        iterator = iter(items)
         while True:
-            fetched = await AsyncCall.within(None, next, iterator, _END)
-            if fetched is _END:
+            item = await AsyncCall.within(None, next, iterator, _END, in_thread=in_thread)
+            if item is _END:
                 return
-            yield fetched
+            yield item
     finally:
-        close = getattr(items, "close", None)
-        if close is not None:
-            close()
+        if hasattr(items, "close"):
+            items.close()

@@ -97,7 +97,7 @@ def test_a_session_is_named_or_new(sessions: sapwood.SessionManager) -> None:
 def test_parallel_calls_run_at_once(chat: sapwood.Session, meet: Callable) -> None:
     """Each waits for the other."""
     model = Script(called("meet", {}, {}), "Done.")
-    answer = Agent(model, tools=[tool(name="meet")(meet)]).run("Go!", session=chat)
+    answer = Agent(model, tools=[tool(name="meet", in_thread=True)(meet)]).run("Go!", session=chat)
     assert answer.text == "Done."
     assert model.results == [("met", False), ("met", False)]
 

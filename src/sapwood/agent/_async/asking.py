@@ -86,11 +86,13 @@ class AsyncAsking:
 
     async def _told(self, given: ModelInput) -> AsyncIterator[StreamEvent]:
         """Call the model, and hand on what comes."""
-        model, done = self._settings.model, None
+        model, in_thread, done = self._settings.model, self._settings.in_thread, None
         self.calls = []
-        response = await AsyncCall.within(None, model, given)
+        response = await AsyncCall.within(None, model, given, in_thread=in_thread)
         self._stream = self._turn._asked(
-            AsyncAnyAnswer.stream(response), getattr(model, "name", ""), self._priced
+            AsyncAnyAnswer.stream(response, in_thread=in_thread),
+            getattr(model, "name", ""),
+            self._priced,
         )
         async with self._stream as events:
             async for event in events:

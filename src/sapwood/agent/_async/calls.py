@@ -112,7 +112,8 @@ class AsyncToolCalls:
             here.call_id = call.call_id
             arguments[tool.run_argument] = here
         function = partial(tool.function, **arguments)
-        return await AsyncCall.within(self._settings.tool_timeout_s, function)
+        seconds = self._settings.tool_timeout_s
+        return await AsyncCall.within(seconds, function, in_thread=tool.in_thread)
 
     def _cut(self, output: Any) -> str | None:
         """Return what the model is shown of a result that is too large; None for any other."""

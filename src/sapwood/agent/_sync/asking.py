@@ -86,11 +86,13 @@ class Asking:
 
     def _told(self, given: ModelInput) -> Iterator[StreamEvent]:
         """Call the model, and hand on what comes."""
-        model, done = self._settings.model, None
+        model, in_thread, done = self._settings.model, self._settings.in_thread, None
         self.calls = []
-        response = Call.within(None, model, given)
+        response = Call.within(None, model, given, in_thread=in_thread)
         self._stream = self._turn._asked(
-            AnyAnswer.stream(response), getattr(model, "name", ""), self._priced
+            AnyAnswer.stream(response, in_thread=in_thread),
+            getattr(model, "name", ""),
+            self._priced,
         )
         with self._stream as events:
             for event in events:
