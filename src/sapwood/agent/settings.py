@@ -21,8 +21,6 @@ RETRIES = 2
 OUTPUT_TRIES = 3
 KEY = "agent"
 """Where a whole answer's metadata says who gave it; one that was cut off has none."""
-RESULTS = "results"
-"""Where a message's `extra` keeps results that were cut for the model, by the call's id."""
 
 
 class AgentFields(TypedDict, total=False):
@@ -94,6 +92,13 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
         """Put the instructions before the prompt of the session's blocks."""
         texts = [text for text in (self.instructions, given.prompt) if text]
         return msgspec.structs.replace(given, prompt="\n\n".join(texts))
+
+
+def is_approval(given: object) -> bool:
+    """Whether it says of calls, all together or each by its id, that they may be done, or not."""
+    if not isinstance(given, Mapping):
+        return given is None or isinstance(given, bool)
+    return all(isinstance(id, str) and isinstance(it, bool) for id, it in given.items())
 
 
 def settings_for(

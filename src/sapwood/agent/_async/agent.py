@@ -127,8 +127,8 @@ class AsyncAgent:
     ) -> AgentAnswer:
         """Go on with the turn at the tip: one that was cut off, or waits for an approval.
 
-        `approve` decides all calls that wait, or each by its id. A turn that is complete is given
-        as it was answered.
+        `approve` decides all calls that wait, or each by its id; an id that does not wait, while
+        others do, is refused. A turn that is complete is given as it was answered.
         """
         return await _answer_of(self._stream(session, None, fields))
 
@@ -192,7 +192,13 @@ class AsyncAgent:
         session = await sessions.session(id, kind=DELEGATE, parent=edge)
         approve = run.approve if run.call_id in run.decided else None
         done = AsyncAgentRun(
-            self._settings, session, task, id=id, context=run.context, approve=approve
+            self._settings,
+            session,
+            task,
+            id=id,
+            context=run.context,
+            approve=approve,
+            known=run.known,
         )
         async for _ in done.events():
             pass

@@ -127,8 +127,8 @@ class Agent:
     def resume(self, session: Session | str, **fields: Unpack[ResumeFields]) -> AgentAnswer:
         """Go on with the turn at the tip: one that was cut off, or waits for an approval.
 
-        `approve` decides all calls that wait, or each by its id. A turn that is complete is given
-        as it was answered.
+        `approve` decides all calls that wait, or each by its id; an id that does not wait, while
+        others do, is refused. A turn that is complete is given as it was answered.
         """
         return _answer_of(self._stream(session, None, fields))
 
@@ -189,7 +189,15 @@ class Agent:
         edge = Edge(kind=EdgeKind.DELEGATE, session=above.id)
         session = sessions.session(id, kind=DELEGATE, parent=edge)
         approve = run.approve if run.call_id in run.decided else None
-        done = AgentRun(self._settings, session, task, id=id, context=run.context, approve=approve)
+        done = AgentRun(
+            self._settings,
+            session,
+            task,
+            id=id,
+            context=run.context,
+            approve=approve,
+            known=run.known,
+        )
         for _ in done.events():
             pass
         assert done.answer is not None
