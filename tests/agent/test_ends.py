@@ -14,7 +14,7 @@ from sapwood import TextPart, ToolCallPart
 from sapwood.agent import Agent, AsyncAgent, tool
 from sapwood.cli.chat.offline import OfflineModel
 from sapwood.model import ModelInput
-from sapwood.session._async import turn
+from sapwood.session._async import turn, turn_lease
 
 
 @pytest.mark.parametrize("where", ["model", "stream", "tools"])
@@ -122,6 +122,61 @@ async def test_plain_functions_run_in_threads_where_that_is_asked_for() -> None:
         await chat.call_model(lambda given: look(), in_thread=True)
     assert len(threads) == 4
     assert here not in threads
+
+
+@pytest.mark.parametrize("where", ["model", "stream", "tool"])
+async def test_a_stop_from_outside_cancels_what_is_awaited(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn_lease, "LEASE_S", 0.3)
+    begun, ended = asyncio.Event(), []
+
+    async def hang() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("hang")
+
+    async def told() -> Any:
+        yield "It is "
+        await hang()
+
+    async def model(given: Any) -> Any:
+        if where == "model":
+            await hang()
+        return told() if where == "stream" else [ToolCallPart(call_id="c1", name="hang", input={})]
+
+    async with sapwood.open_async("memory://") as sessions:
+        chat = await sessions.session("chat")
+        run = asyncio.create_task(AsyncAgent(model, tools=[hang]).run("?", session=chat))
+        await begun.wait()
+        assert await chat.stop_turn()
+        async with asyncio.timeout(30):
+            answer = await run
+        assert (answer.reason, ended) == ("stopped", ["hang"])
+        assert (await chat.find_turn(answer.turn)).reason == "stopped"
+        last = (await chat.history(whole_pairs=False)).messages_only[-1]
+        assert last.text == {"model": "?", "stream": "It is ", "tool": ""}[where]
+
+
+async def test_a_caller_that_is_cancelled_is_not_told_of_a_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun = asyncio.Event()
+
+    async def model(given: Any) -> Any:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async with sapwood.open_async("memory://") as sessions:
+        chat = await sessions.session("chat")
+        run = asyncio.create_task(AsyncAgent(model).run("?", session=chat))
+        await begun.wait()
+        await chat.stop_turn()
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
 
 
 def test_ctrl_c_leaves_the_turn_interrupted() -> None:

@@ -12,6 +12,7 @@ from sapwood import TextPart
 from sapwood.agent import AsyncAgent
 from sapwood.model import ModelInput, Usage
 from sapwood.stores.base.queues import AsyncCallerQueues
+from sapwood.streaming import ErrorEvent
 
 
 class Crash(BaseException):
@@ -51,7 +52,7 @@ async def test_a_run_that_fails_is_counted(chat: sapwood.AsyncSession) -> None:
 async def test_a_run_that_is_left_is_counted(chat: sapwood.AsyncSession) -> None:
     async with AsyncAgent(Attempts(1)).run_stream("Done?", session=chat) as stream:
         async for event in stream:
-            if event.type == "error":
+            if isinstance(event, ErrorEvent):
                 break
     [total] = await chat.usage()
     assert total.calls == 1

@@ -14,6 +14,7 @@ from sapwood import TextPart
 from sapwood.agent import Agent
 from sapwood.model import ModelInput, Usage
 from sapwood.stores.base.queues import CallerQueues
+from sapwood.streaming import ErrorEvent
 
 
 class Crash(BaseException):
@@ -53,7 +54,7 @@ def test_a_run_that_fails_is_counted(chat: sapwood.Session) -> None:
 def test_a_run_that_is_left_is_counted(chat: sapwood.Session) -> None:
     with Agent(Attempts(1)).run_stream("Done?", session=chat) as stream:
         for event in stream:
-            if event.type == "error":
+            if isinstance(event, ErrorEvent):
                 break
     [total] = chat.usage()
     assert total.calls == 1

@@ -10,7 +10,7 @@ import msgspec
 
 from ...calls import AsyncCall
 from ...compaction import is_context_overflow
-from ...errors import ContextOverflowError, ModelFailedError, SapwoodError, TurnStoppedError
+from ...errors import ContextOverflowError, ModelFailedError, SapwoodError
 from ...model import ModelInput, ToolCallPart, Usage
 from ...session._async.answer_stream import AsyncAnswerStream
 from ...stores.base.queues import AsyncCallerQueues
@@ -88,7 +88,8 @@ class AsyncAsking:
         """Call the model, and hand on what comes."""
         model, in_thread, done = self._settings.model, self._settings.in_thread, None
         self.calls = []
-        response = await AsyncCall.within(None, model, given, in_thread=in_thread)
+        with self._turn._lease.stops:
+            response = await AsyncCall.within(None, model, given, in_thread=in_thread)
         self._stream = self._turn._asked(
             AsyncAnyAnswer.stream(response, in_thread=in_thread),
             getattr(model, "name", ""),
@@ -96,8 +97,6 @@ class AsyncAsking:
         )
         async with self._stream as events:
             async for event in events:
-                if self._turn.stopped:
-                    raise TurnStoppedError("the turn was stopped: it writes nothing more")
                 if isinstance(event, ErrorEvent):
                     raise ModelFailedError(f"{event.message} ({event.code})", said=event.code)
                 if isinstance(event, DoneEvent):
@@ -131,6 +130,7 @@ class AsyncAsking:
         is_ours = isinstance(error, SapwoodError) and not isinstance(error, ModelFailedError)
         if is_ours or self._attempt >= self._settings.retries or not is_retryable(error):
             return False
-        await AsyncCallerQueues.pause(wait_s(error, self._attempt))
+        with self._turn._lease.stops:
+            await AsyncCallerQueues.pause(wait_s(error, self._attempt))
         self._attempt += 1
         return True

@@ -181,7 +181,8 @@ class AsyncAgentRun(RunBase):
         while True:
             waiting = tools.undecided(self._calls)
             if self._calls and not waiting:
-                parts, waiting = await tools.results(self._calls, again=self._is_again)
+                with self.turn._lease.stops:
+                    parts, waiting = await tools.results(self._calls, again=self._is_again)
                 for part in await self._keep_results(parts):
                     yield PartEvent(part=part)
             if waiting:

@@ -12,7 +12,7 @@ import msgspec
 
 from ...calls import Call
 from ...compaction import is_context_overflow
-from ...errors import ContextOverflowError, ModelFailedError, SapwoodError, TurnStoppedError
+from ...errors import ContextOverflowError, ModelFailedError, SapwoodError
 from ...model import ModelInput, ToolCallPart, Usage
 from ...session._sync.answer_stream import AnswerStream
 from ...stores.base.queues import CallerQueues
@@ -88,7 +88,8 @@ class Asking:
         """Call the model, and hand on what comes."""
         model, in_thread, done = self._settings.model, self._settings.in_thread, None
         self.calls = []
-        response = Call.within(None, model, given, in_thread=in_thread)
+        with self._turn._lease.stops:
+            response = Call.within(None, model, given, in_thread=in_thread)
         self._stream = self._turn._asked(
             AnyAnswer.stream(response, in_thread=in_thread),
             getattr(model, "name", ""),
@@ -96,8 +97,6 @@ class Asking:
         )
         with self._stream as events:
             for event in events:
-                if self._turn.stopped:
-                    raise TurnStoppedError("the turn was stopped: it writes nothing more")
                 if isinstance(event, ErrorEvent):
                     raise ModelFailedError(f"{event.message} ({event.code})", said=event.code)
                 if isinstance(event, DoneEvent):
@@ -131,6 +130,7 @@ class Asking:
         is_ours = isinstance(error, SapwoodError) and not isinstance(error, ModelFailedError)
         if is_ours or self._attempt >= self._settings.retries or not is_retryable(error):
             return False
-        CallerQueues.pause(wait_s(error, self._attempt))
+        with self._turn._lease.stops:
+            CallerQueues.pause(wait_s(error, self._attempt))
         self._attempt += 1
         return True

@@ -183,7 +183,8 @@ class AgentRun(RunBase):
         while True:
             waiting = tools.undecided(self._calls)
             if self._calls and not waiting:
-                parts, waiting = tools.results(self._calls, again=self._is_again)
+                with self.turn._lease.stops:
+                    parts, waiting = tools.results(self._calls, again=self._is_again)
                 for part in self._keep_results(parts):
                     yield PartEvent(part=part)
             if waiting:

@@ -85,9 +85,13 @@ class AsyncAnswerStream:
         await self._close(error)
 
     async def _read(self) -> AsyncGenerator[StreamEvent, None]:
-        answer = self._answer
+        answer, stops, events = self._answer, self._turn._lease.stops, self._events.__aiter__()
         try:
-            async for event in self._events:
+            while True:
+                with stops:
+                    event = await anext(events, None)
+                if event is None:
+                    return
                 if isinstance(event, PIECES):
                     if answer._grow(len(event.text)):
                         await answer._saver.wake()

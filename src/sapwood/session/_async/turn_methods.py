@@ -30,7 +30,8 @@ class AsyncTurnMethods(AsyncSessionBase):
     async def stop_turn(self) -> bool:
         """Stop the turn that is at work, in whatever process; return whether there was one.
 
-        It takes no more writes from now on. Its holder is told at its next one, or within 20 s.
+        It takes no more writes from now on. Its holder is told at its next one, or within 20 s. On
+        an event loop a model or tool that it waits for is cancelled then.
         """
         from .turn_lease import stop
 

@@ -87,9 +87,13 @@ class AnswerStream:
         self._close(error)
 
     def _read(self) -> Generator[StreamEvent, None]:
-        answer = self._answer
+        answer, stops, events = self._answer, self._turn._lease.stops, self._events.__iter__()
         try:
-            for event in self._events:
+            while True:
+                with stops:
+                    event = next(events, None)
+                if event is None:
+                    return
                 if isinstance(event, PIECES):
                     if answer._grow(len(event.text)):
                         answer._saver.wake()
