@@ -13,14 +13,13 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 from .errors import UsageError
-from .event_loop import reminding, warn_on_loop
+from .event_loop import reminding_all, warn_on_loop
 
 if TYPE_CHECKING:
     import asyncio
 
 
 T = TypeVar("T")
-M = TypeVar("M", bound=Callable[..., Any])
 
 AsyncAnswer = Awaitable[T]
 """What a function gives that the async twin awaits; `Answer` is what the sync twin is given."""
@@ -30,8 +29,8 @@ Answer = Annotated[T, "at once"]
 class AsyncCall:
     """Calls on an event loop."""
 
-    reminding = staticmethod(reminding)
-    """Let a method say that it has to be awaited, where its coroutine is taken for its answer."""
+    reminding = staticmethod(reminding_all)
+    """Let a class's methods say that they have to be awaited, where that was forgotten."""
 
     @staticmethod
     def warn_on_loop() -> None:
@@ -80,9 +79,9 @@ class Call:
     """Calls without an event loop."""
 
     @staticmethod
-    def reminding(method: M) -> M:
-        """Return the method itself: there is nothing to await."""
-        return method
+    def reminding(kind: type[T]) -> type[T]:
+        """Return the class itself: there is nothing to await."""
+        return kind
 
     warn_on_loop = staticmethod(warn_on_loop)
     """Warn, once, that a call which blocks is made on a running event loop."""

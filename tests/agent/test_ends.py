@@ -13,6 +13,7 @@ import sapwood
 from sapwood import TextPart, ToolCallPart
 from sapwood.agent import Agent, AsyncAgent, tool
 from sapwood.cli.chat.offline import OfflineModel
+from sapwood.errors import UsageError
 from sapwood.model import ModelInput
 from sapwood.session._async import turn, turn_lease
 
@@ -202,6 +203,13 @@ def test_the_offline_stand_in_is_a_model() -> None:
 async def test_a_session_of_the_other_twin_is_refused() -> None:
     sessions = await asyncio.to_thread(sapwood.open, "memory://")
     chat = await asyncio.to_thread(sessions.session, "chat")
-    with pytest.raises(sapwood.errors.UsageError, match="give its id"):
-        await AsyncAgent(str, sessions=sessions).run("?", session=chat)
+    with pytest.raises(UsageError, match=r"take Agent, or what sapwood\.open_async gives"):
+        AsyncAgent(str, sessions=sessions)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"session is a Session, .* take Agent"):
+        await AsyncAgent(str).run("?", session=chat)  # type: ignore[arg-type]
     await asyncio.to_thread(sessions.close)
+    async with sapwood.open_async("memory://") as others:
+        with pytest.raises(UsageError, match=r"take AsyncAgent, or what sapwood\.open gives"):
+            Agent(str, sessions=others)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match="session is an int: give an AsyncSession, or its id"):
+            await AsyncAgent(str, sessions=others).run("?", session=5)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from ..errors import UsageError
 from ..model import ModelInput, ToolDefinition, Usage
 from ..rules import check
 from ..rules.schemas import strict_schema_of
+from ..rules.wording import a_kind, with_article
 from .tools import Tool, refuse_name, tool_of
 
 MAX_STEPS = 20
@@ -92,6 +93,26 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
         """Put the instructions before the prompt of the session's blocks."""
         texts = [text for text in (self.instructions, given.prompt) if text]
         return msgspec.structs.replace(given, prompt="\n\n".join(texts))
+
+
+def check_twin(agent: object, value: object, kind: type, path: str) -> None:
+    """Refuse sessions that are none, or of the other twin: the agent has to be of the same."""
+    if isinstance(value, kind):
+        return
+    own, wanted = type(agent).__name__, kind.__name__
+    if type(value).__name__ != _twin(wanted):
+        also = ", or its id" if path == "session" else ""
+        raise UsageError(f"{path} is {a_kind(value)}: give {with_article(wanted)}{also}", path=path)
+    raise UsageError(
+        f"{path} is {a_kind(value)}, and {own} works with {with_article(wanted)}: take "
+        f"{_twin(own)}, or what sapwood.{'open_async' if wanted.startswith('Async') else 'open'} "
+        "gives",
+        path=path,
+    )
+
+
+def _twin(name: str) -> str:
+    return name.removeprefix("Async") if name.startswith("Async") else f"Async{name}"
 
 
 def is_approval(given: object) -> bool:

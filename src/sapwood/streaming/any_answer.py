@@ -21,7 +21,7 @@ class AsyncAnyAnswer:
     def stream(value: Any, *, in_thread: bool) -> Any:
         """Return the stream of whatever a model gave; a plain one is read on the loop, or not."""
         items = _whole(value)
-        if items is None and (hasattr(type(value), "__aiter__") or hasattr(value, "__aenter__")):
+        if items is None and (hasattr(type(value), "__aiter__") or hasattr(type(value), "__aenter__")):
             return value
         return _fetched(value, in_thread) if items is None else _fetched(items, False)
 

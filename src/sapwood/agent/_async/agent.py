@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Self, Unpack
 
+from ...calls import AsyncCall
 from ...errors import UsageError
+from ...event_loop import AsyncEntering
 from ...model import Edge, EdgeKind, ToolDefinition
-from ...rules.wording import a_kind
 from ...session._async.manager import AsyncSessionManager
 from ...session._async.session import AsyncSession
 from ...session.content import Content
 from ...streaming import StreamEvent
 from ..answer import AgentAnswer
-from ..settings import AgentFields, ResumeFields, RunFields, delegate_id, settings_for
+from ..settings import (
+    AgentFields,
+    ResumeFields,
+    RunFields,
+    check_twin,
+    delegate_id,
+    settings_for,
+)
 from ..tools import Tool
 from .calls import WaitsForApprovalError
 from .run import AsyncAgentRun
@@ -27,7 +35,7 @@ TASK = {
 DELEGATE = "delegate"
 
 
-class AsyncAgentStream:
+class AsyncAgentStream(AsyncEntering):
     """The events of a run, as they happen. A context manager; leaving it early ends the run.
 
     The turn is then interrupted, and `Agent.resume` goes on with it.
@@ -64,6 +72,7 @@ class AsyncAgentStream:
         await self.aclose()
 
 
+@AsyncCall.reminding
 class AsyncAgent:
     """A model with tools, which answers in sessions. It holds no state: a store does.
 
@@ -82,6 +91,8 @@ class AsyncAgent:
         **fields: Unpack[AgentFields],
     ) -> None:
         self._settings = settings_for(model, name, tools, fields)
+        if sessions is not None:
+            check_twin(self, sessions, AsyncSessionManager, "sessions")
         self._sessions = sessions
 
     def __repr__(self) -> str:
@@ -165,11 +176,11 @@ class AsyncAgent:
         runs: list[AsyncAgentRun],
     ) -> AsyncIterator[StreamEvent]:
         if not isinstance(session, AsyncSession):
+            if session is not None and not isinstance(session, str):
+                check_twin(self, session, AsyncSession, "session")
             if self._sessions is None:
                 raise UsageError("give the session, or sessions to the agent", path="session")
             sessions = self._sessions
-            if session is not None and not isinstance(session, str):
-                raise UsageError(f"session is {a_kind(session)}: give its id", path="session")
             session = await (sessions.create() if session is None else sessions.session(session))
         run = AsyncAgentRun(self._settings, session, question, **fields)
         runs.append(run)

@@ -7,15 +7,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Self, Unpack
 
+from ...calls import Call
 from ...errors import UsageError
+from ...event_loop import Entering
 from ...model import Edge, EdgeKind, ToolDefinition
-from ...rules.wording import a_kind
 from ...session._sync.manager import SessionManager
 from ...session._sync.session import Session
 from ...session.content import Content
 from ...streaming import StreamEvent
 from ..answer import AgentAnswer
-from ..settings import AgentFields, ResumeFields, RunFields, delegate_id, settings_for
+from ..settings import (
+    AgentFields,
+    ResumeFields,
+    RunFields,
+    check_twin,
+    delegate_id,
+    settings_for,
+)
 from ..tools import Tool
 from .calls import WaitsForApprovalError
 from .run import AgentRun
@@ -29,7 +37,7 @@ TASK = {
 DELEGATE = "delegate"
 
 
-class AgentStream:
+class AgentStream(Entering):
     """The events of a run, as they happen. A context manager; leaving it early ends the run.
 
     The turn is then interrupted, and `Agent.resume` goes on with it.
@@ -66,6 +74,7 @@ class AgentStream:
         self.close()
 
 
+@Call.reminding
 class Agent:
     """A model with tools, which answers in sessions. It holds no state: a store does.
 
@@ -84,6 +93,8 @@ class Agent:
         **fields: Unpack[AgentFields],
     ) -> None:
         self._settings = settings_for(model, name, tools, fields)
+        if sessions is not None:
+            check_twin(self, sessions, SessionManager, "sessions")
         self._sessions = sessions
 
     def __repr__(self) -> str:
@@ -163,11 +174,11 @@ class Agent:
         runs: list[AgentRun],
     ) -> Iterator[StreamEvent]:
         if not isinstance(session, Session):
+            if session is not None and not isinstance(session, str):
+                check_twin(self, session, Session, "session")
             if self._sessions is None:
                 raise UsageError("give the session, or sessions to the agent", path="session")
             sessions = self._sessions
-            if session is not None and not isinstance(session, str):
-                raise UsageError(f"session is {a_kind(session)}: give its id", path="session")
             session = sessions.create() if session is None else sessions.session(session)
         run = AgentRun(self._settings, session, question, **fields)
         runs.append(run)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from ...errors import ConflictError
+from ...event_loop import AsyncEntering
 from ...model import NewMessage, Part, Usage
 from ...streaming import (
     AsyncEventStream,
@@ -31,7 +32,7 @@ PIECES = (TextEvent, ReasoningEvent, RefusalEvent)
 WHOLE = (CallEvent, PartEvent)
 
 
-class AsyncAnswerStream:
+class AsyncAnswerStream(AsyncEntering):
     """The events of an answer, which is stored as it grows. Leaving it closes the response.
 
     When it is over, however that came, what it cost is recorded, and the answer is in work: it is

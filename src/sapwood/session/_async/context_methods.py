@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from ...calls import AsyncCall
 from ...model import ModelInput, ToolDefinition, Usage, UsageTotal
 from ..references import PlaceRef
 from .session_base import AsyncSessionBase
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     )
 
 
+@AsyncCall.reminding
 class AsyncContextMethods(AsyncSessionBase):
     """What a session does with its blocks, and for the model that is called with it."""
 

@@ -8,6 +8,7 @@ from typing import Literal, Self, Unpack
 
 from ...calls import AsyncCall
 from ...errors import AlreadyExistsError, NotFoundError, UsageError
+from ...event_loop import AsyncEntering
 from ...model import (
     CHAT,
     Hits,
@@ -25,7 +26,6 @@ from ...rules.tokens import TokenCounter
 from ...rules.wording import did_you_mean
 from ...store._async.contract import AsyncStore
 from ...store._async.reading import look_into
-from ..misuse import AsyncEntering
 from ..references import PlaceRef
 from ..settings import (
     Configurable,
@@ -43,6 +43,7 @@ TRIES = 10
 NEAREST_OF = 1_000
 
 
+@AsyncCall.reminding
 class AsyncSessionManager(Configurable, AsyncEntering):
     """The sessions of one owner. A context manager: leaving it closes the store.
 
@@ -50,6 +51,8 @@ class AsyncSessionManager(Configurable, AsyncEntering):
 
     What is set here holds for every session that it gives from then on.
     """
+
+    _opened_by = "sapwood.open"
 
     def __init__(
         self,
@@ -94,7 +97,6 @@ class AsyncSessionManager(Configurable, AsyncEntering):
         other._setup = copy(self._setup)
         return other
 
-    @AsyncCall.reminding
     async def session(
         self, id: str, *, lazy: bool = False, **fields: Unpack[NewSessionFields]
     ) -> AsyncSession:
@@ -120,7 +122,6 @@ class AsyncSessionManager(Configurable, AsyncEntering):
                 continue
         raise AlreadyExistsError(f"session {id!r} is created and deleted by others all the time")
 
-    @AsyncCall.reminding
     async def create(
         self, id: str | None = None, **fields: Unpack[NewSessionFields]
     ) -> AsyncSession:
@@ -134,7 +135,6 @@ class AsyncSessionManager(Configurable, AsyncEntering):
         record = await self.store.create_session(self._owner, new)
         return self._hold(record.id)
 
-    @AsyncCall.reminding
     async def get(self, id: str) -> AsyncSession:
         """Return a session, or raise `NotFoundError`."""
         session = await self.find(id)
@@ -149,7 +149,6 @@ class AsyncSessionManager(Configurable, AsyncEntering):
             )
         return session
 
-    @AsyncCall.reminding
     async def find(self, id: str) -> AsyncSession | None:
         """Return a session, or None when there is none."""
         record = await self.store.find_session(self._owner, id)
@@ -187,7 +186,6 @@ class AsyncSessionManager(Configurable, AsyncEntering):
         """Change a session's title."""
         return await (await self.get(id)).update_record(title=title)
 
-    @AsyncCall.reminding
     async def fork(
         self,
         id: str,

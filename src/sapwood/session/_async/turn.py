@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import UNSET, UnsetType
 
+from ...calls import AsyncCall
 from ...errors import UsageError
+from ...event_loop import AsyncEntering
 from ...model import Message, ModelInput, NewMessage, ToolDefinition, TurnState, Usage
 from ...rules import check
 from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from .turn_stream import AsyncTurnStream
 
 
-class AsyncTurn(AsyncTurnCore):
+@AsyncCall.reminding
+class AsyncTurn(AsyncTurnCore, AsyncEntering):
     """A turn, which its first append begins. Every write is refused once another may have it.
 
     A write raises `TurnStoppedError` when the turn was stopped from outside, and `LeaseLostError`

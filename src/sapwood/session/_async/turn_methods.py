@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from ...calls import AsyncCall
 from ...model import Message, TurnRecord
 from ..references import MessageRef
 from .session_base import AsyncSessionBase
 
 
+@AsyncCall.reminding
 class AsyncTurnMethods(AsyncSessionBase):
     """What a session does with its turns."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from ...calls import Call
 from ...model import ModelInput, ToolDefinition, Usage, UsageTotal
 from ..references import PlaceRef
 from .session_base import SessionBase
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     )
 
 
+@Call.reminding
 class ContextMethods(SessionBase):
     """What a session does with its blocks, and for the model that is called with it."""
 

@@ -10,6 +10,7 @@ from typing import Literal, Self, Unpack
 
 from ...calls import Call
 from ...errors import AlreadyExistsError, NotFoundError, UsageError
+from ...event_loop import Entering
 from ...model import (
     CHAT,
     Hits,
@@ -27,7 +28,6 @@ from ...rules.tokens import TokenCounter
 from ...rules.wording import did_you_mean
 from ...store._sync.contract import Store
 from ...store._sync.reading import look_into
-from ..misuse import Entering
 from ..references import PlaceRef
 from ..settings import (
     Configurable,
@@ -45,6 +45,7 @@ TRIES = 10
 NEAREST_OF = 1_000
 
 
+@Call.reminding
 class SessionManager(Configurable, Entering):
     """The sessions of one owner. A context manager: leaving it closes the store.
 
@@ -52,6 +53,8 @@ class SessionManager(Configurable, Entering):
 
     What is set here holds for every session that it gives from then on.
     """
+
+    _opened_by = "sapwood.open"
 
     def __init__(
         self,
@@ -96,7 +99,6 @@ class SessionManager(Configurable, Entering):
         other._setup = copy(self._setup)
         return other
 
-    @Call.reminding
     def session(
         self, id: str, *, lazy: bool = False, **fields: Unpack[NewSessionFields]
     ) -> Session:
@@ -122,7 +124,6 @@ class SessionManager(Configurable, Entering):
                 continue
         raise AlreadyExistsError(f"session {id!r} is created and deleted by others all the time")
 
-    @Call.reminding
     def create(self, id: str | None = None, **fields: Unpack[NewSessionFields]) -> Session:
         """Create a session; without an id it gets one. `AlreadyExistsError` when it is taken."""
         known = new_session_fields(fields)
@@ -134,7 +135,6 @@ class SessionManager(Configurable, Entering):
         record = self.store.create_session(self._owner, new)
         return self._hold(record.id)
 
-    @Call.reminding
     def get(self, id: str) -> Session:
         """Return a session, or raise `NotFoundError`."""
         session = self.find(id)
@@ -149,7 +149,6 @@ class SessionManager(Configurable, Entering):
             )
         return session
 
-    @Call.reminding
     def find(self, id: str) -> Session | None:
         """Return a session, or None when there is none."""
         record = self.store.find_session(self._owner, id)
@@ -187,7 +186,6 @@ class SessionManager(Configurable, Entering):
         """Change a session's title."""
         return (self.get(id)).update_record(title=title)
 
-    @Call.reminding
     def fork(
         self,
         id: str,

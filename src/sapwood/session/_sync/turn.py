@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import UNSET, UnsetType
 
+from ...calls import Call
 from ...errors import UsageError
+from ...event_loop import Entering
 from ...model import Message, ModelInput, NewMessage, ToolDefinition, TurnState, Usage
 from ...rules import check
 from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from .turn_stream import TurnStream
 
 
-class Turn(TurnCore):
+@Call.reminding
+class Turn(TurnCore, Entering):
     """A turn, which its first append begins. Every write is refused once another may have it.
 
     A write raises `TurnStoppedError` when the turn was stopped from outside, and `LeaseLostError`

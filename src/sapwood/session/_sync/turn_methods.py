@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...calls import Call
 from ...model import Message, TurnRecord
 from ..references import MessageRef
 from .session_base import SessionBase
 
 
+@Call.reminding
 class TurnMethods(SessionBase):
     """What a session does with its turns."""
 
