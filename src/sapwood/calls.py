@@ -29,6 +29,9 @@ Answer = Annotated[T, "at once"]
 class AsyncCall:
     """Calls on an event loop."""
 
+    awaits = True
+    """Whether what has to be awaited can be called."""
+
     reminding = staticmethod(reminding_all)
     """Let a class's methods say that they have to be awaited, where that was forgotten."""
 
@@ -53,7 +56,7 @@ class AsyncCall:
         """
         import asyncio
 
-        is_moved = (in_thread or seconds is not None) and not _has_to_be_awaited(function)
+        is_moved = (in_thread or seconds is not None) and not has_to_be_awaited(function)
         async with asyncio.timeout(seconds):
             if is_moved:
                 value = await _in_thread(asyncio.get_running_loop(), function, args)
@@ -77,6 +80,8 @@ class AsyncCall:
 
 class Call:
     """Calls without an event loop."""
+
+    awaits = False
 
     @staticmethod
     def reminding(kind: type[T]) -> type[T]:
@@ -127,7 +132,8 @@ class Call:
         return [future.result() for future in futures]
 
 
-def _has_to_be_awaited(function: Callable[..., Any]) -> bool:
+def has_to_be_awaited(function: Callable[..., Any]) -> bool:
+    """Whether it can be seen that what a function gives has to be awaited."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004
     )

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from functools import partial
 from hashlib import sha256
-from typing import Any, TypedDict
+from operator import attrgetter
+from typing import Any, ClassVar, Self, TypedDict
 
 import msgspec
 
+from ..calls import has_to_be_awaited
 from ..errors import UsageError
 from ..model import ModelInput, ToolDefinition, Usage
 from ..rules import check
 from ..rules.schemas import strict_schema_of
 from ..rules.wording import a_kind, with_article
+from ..session.settings import refuse_unknown
 from .tools import Tool, refuse_name, tool_of
 
 MAX_STEPS = 20
@@ -123,27 +127,66 @@ def is_approval(given: object) -> bool:
 
 
 def settings_for(
-    model: Any, name: str, tools: Sequence[Any], fields: Mapping[str, Any]
+    agent: object,
+    model: Any,
+    name: str,
+    tools: Sequence[Any],
+    fields: Mapping[str, Any],
+    *,
+    awaits: bool,
 ) -> AgentSettings:
-    """Check what an agent is made of."""
-    check.function(model, "model")
-    refuse_name(name)
-    for field in fields:
-        if field not in AgentFields.__annotations__:
-            known = ", ".join(AgentFields.__annotations__)
-            raise UsageError(f"there is no keyword {field!r}: use {known}", path=field)
+    """Check what an agent is made of; `awaits` says whether it can await."""
+    _check_model(model)
+    refuse_name(name, "name")
+    refuse_unknown(fields, AgentFields, ("name", "tools", "sessions"))
     for limit in ("max_steps", "max_tokens", "max_cost_micros", "budget", "max_result_chars"):
         if fields.get(limit) is not None:
             check.count(fields[limit], limit, 1)
     check.count(fields.get("retries", 0), "retries", 0)
     check.instance(fields.get("in_thread", False), bool, "in_thread")
     named: dict[str, Tool] = {}
-    for made in map(tool_of, tools):
+    for given in tools:
+        if type(given).__name__ == _twin(type(agent).__name__):
+            raise UsageError(f"a tool is {a_kind(given)}: take {type(agent).__name__}", path="tools")
+        made = tool_of(given)
         if made.name in named:
             raise UsageError(f"there are two tools {made.name!r}: rename one", path="tools")
         named[made.name] = made
+    called = [("model", "the model", model)]
+    called += [("tools", f"the tool {it.name!r}", it.function) for it in named.values()]
+    for path, what, function in called:
+        if not awaits and has_to_be_awaited(function):
+            own = type(agent).__name__
+            raise UsageError(
+                f"{what} has to be awaited, which {own} does not: take Async{own}, or give a plain "
+                "function",
+                path=path,
+            )
     settings = AgentSettings(model=model, name=name, tools=named, **fields)
     return settings if settings.output is None else _with_output(settings)
+
+
+def _check_model(model: Any) -> None:
+    if callable(model):
+        return
+    if hasattr(model, "messages") or hasattr(model, "chat"):
+        kind = "OpenAIChat" if hasattr(model, "chat") else "AnthropicMessages"
+        kind = f"Async{kind}" if _is_named(model, "Async") else kind
+        raise UsageError(
+            f"model is {a_kind(model)}, the client alone: wrap it, {kind}(client, 'a-model')",
+            path="model",
+        )
+    if isinstance(model, str):
+        raise UsageError(
+            f"model is a name: give what asks it, as OpenAIChat(openai.OpenAI(), {model!r})",
+            path="model",
+        )
+    check.function(model, "model")
+
+
+def _is_named(client: object, prefix: str) -> bool:
+    """Whether a client is of the SDK's for an event loop, or of those without one."""
+    return any(kind.__name__.startswith(prefix) for kind in type(client).__mro__)
 
 
 def _with_output(settings: AgentSettings) -> AgentSettings:
@@ -182,10 +225,29 @@ class Spent:
 class SdkModel:
     """What the models of all vendors share: a client of the SDK's, a model's name, and options."""
 
+    awaits: ClassVar[bool]
+    """Whether the client's calls are awaited."""
+    method: ClassVar[str]
+    """The client's method that is called."""
+
     def __init__(self, client: Any, model: str, **options: Any) -> None:
+        own = type(self).__name__
         if not isinstance(model, str) or not model:
             raise UsageError("model must be the name of a model", path="model")
-        self._client = client
+        try:
+            self._create = attrgetter(self.method)(client)
+        except AttributeError:
+            raise UsageError(
+                f"client is {a_kind(client)}, and has no {self.method}: give {own}(client, model) a "
+                "client of the vendor's SDK",
+                path="client",
+            ) from None
+        if _is_named(client, "Sync" if self.awaits else "Async"):
+            raise UsageError(
+                f"client is {a_kind(client)}: take {_twin(own)}, or give {own} the SDK's client "
+                f"with{'' if self.awaits else 'out'} await",
+                path="client",
+            )
         self._options = {**self._defaults(), **options}
         self.name = model
 
@@ -195,7 +257,12 @@ class SdkModel:
     def _defaults(self) -> dict[str, Any]:
         return {}
 
-    def _with(self, **options: Any) -> Any:
+    def _asking(self, asked: Mapping[str, Any]) -> Callable[[], Any]:
+        """Return the call that asks the model for a stream."""
+        return partial(self._create, **asked, model=self.name, stream=True, **self._options)
+
+    def _with(self, **options: Any) -> Self:
+        """Return the same model with more options."""
         other = copy(self)
         other._options = {**self._options, **options}
         return other

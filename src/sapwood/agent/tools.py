@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, cast, get_type_hints
 
 import msgspec
@@ -78,6 +79,10 @@ def tool(
 
     def made(function: Callable[..., Any]) -> Tool:
         called = str(name or getattr(function, "__name__", ""))
+        if name is None and called in ("", "<lambda>"):
+            raise UsageError(
+                f"the tool {function!r:.80} has no name: use tool(name=...)(function)", path="tools"
+            )
         refuse_name(called)
         arguments, run_argument = _arguments_of(function, called)
         schema = {**schema_of(arguments), "additionalProperties": False}
@@ -95,11 +100,11 @@ def tool(
     return made if function is None else made(function)
 
 
-def refuse_name(name: str) -> None:
+def refuse_name(name: str, path: str = "tools") -> None:
     """Refuse a name that no vendor takes for a tool."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} is no name for a tool: use up to 64 letters, digits, _ and -", path="tools"
+            f"{name!r} is no name for a tool: use up to 64 letters, digits, _ and -", path=path
         )
 
 
@@ -119,7 +124,8 @@ def tool_of(given: Any) -> Tool:
 def _arguments_of(function: Callable[..., Any], name: str) -> tuple[Any, str | None]:
     """Return the type of a function's arguments, and which of them is the run."""
     try:
-        hints = get_type_hints(function, include_extras=True)
+        typed = function.func if isinstance(function, partial) else function
+        hints = get_type_hints(typed, include_extras=True)
     except (NameError, TypeError) as error:
         raise UsageError(
             f"the types of {name!r} cannot be read ({error}): give types of the module's top level",

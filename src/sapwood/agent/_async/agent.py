@@ -12,6 +12,7 @@ from ...model import Edge, EdgeKind, ToolDefinition
 from ...session._async.manager import AsyncSessionManager
 from ...session._async.session import AsyncSession
 from ...session.content import Content
+from ...session.settings import refuse_unknown
 from ...streaming import StreamEvent
 from ..answer import AgentAnswer
 from ..settings import (
@@ -90,7 +91,9 @@ class AsyncAgent:
         sessions: AsyncSessionManager | None = None,
         **fields: Unpack[AgentFields],
     ) -> None:
-        self._settings = settings_for(model, name, tools, fields)
+        self._settings = settings_for(
+            self, model, name, tools, fields, awaits=AsyncCall.awaits
+        )
         if sessions is not None:
             check_twin(self, sessions, AsyncSessionManager, "sessions")
         self._sessions = sessions
@@ -165,6 +168,8 @@ class AsyncAgent:
     def _stream(
         self, session: AsyncSession | str | None, question: Content | None, fields: Any
     ) -> AsyncAgentStream:
+        known = ResumeFields if question is None else RunFields
+        refuse_unknown(fields, known, ("session",))
         runs: list[AsyncAgentRun] = []
         return AsyncAgentStream(self._events(session, question, fields, runs), runs)
 

@@ -14,6 +14,7 @@ from ...model import Edge, EdgeKind, ToolDefinition
 from ...session._sync.manager import SessionManager
 from ...session._sync.session import Session
 from ...session.content import Content
+from ...session.settings import refuse_unknown
 from ...streaming import StreamEvent
 from ..answer import AgentAnswer
 from ..settings import (
@@ -92,7 +93,7 @@ class Agent:
         sessions: SessionManager | None = None,
         **fields: Unpack[AgentFields],
     ) -> None:
-        self._settings = settings_for(model, name, tools, fields)
+        self._settings = settings_for(self, model, name, tools, fields, awaits=Call.awaits)
         if sessions is not None:
             check_twin(self, sessions, SessionManager, "sessions")
         self._sessions = sessions
@@ -163,6 +164,8 @@ class Agent:
     def _stream(
         self, session: Session | str | None, question: Content | None, fields: Any
     ) -> AgentStream:
+        known = ResumeFields if question is None else RunFields
+        refuse_unknown(fields, known, ("session",))
         runs: list[AgentRun] = []
         return AgentStream(self._events(session, question, fields, runs), runs)
 
