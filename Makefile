@@ -52,7 +52,7 @@ check: $(READY)  ## Format, lint, types, generated twins, import direction, name
 bench: $(READY)  ## Measure against the raw driver; writes bench/latest.json
 	$(BIN)/python bench/run.py $(ARGS)
 
-bench-peers: $(PEERS)/.installed  ## Measure against other packages; writes docs/peers.md
+bench-peers: $(PEERS)/.installed  ## Measure against other packages; writes docs/peers.md and a table in README.md
 	$(PEERS)/bin/python bench/peers/run.py $(ARGS)
 
 bench-servers: $(PEERS)/.installed  ## Measure the servers' stores against their drivers; writes docs/server-speed.md

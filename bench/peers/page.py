@@ -18,12 +18,12 @@ _HEAD = (
 _RULE = "|---|---|--:|--:|--:|--:|--:|---|"
 
 
-def write_page(page: Path, found: dict[str, Any]) -> None:
-    """Put what was measured between the marks of the page."""
-    text = page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{measured(found)}{after}", encoding="utf-8")
+def write_between(page: Path, text: str) -> None:
+    """Put a text, whose first and last lines are the marks, between these marks of a page."""
+    begin, *_, end = text.splitlines()
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, _, after = rest.partition(end)
+    page.write_text(f"{before}{text}{after}", encoding="utf-8")
 
 
 def measured_in(text: str) -> str:

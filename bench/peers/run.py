@@ -14,11 +14,12 @@ from statistics import median
 from typing import Any
 
 import shared_path  # noqa: F401 - before what is imported from there
+from brief import brief
 from chart import draw
 from comparison import Comparison
 from contest import QUICK, Contest, Sizes, as_json
 from measure import percentile, time_of
-from page import write_page
+from page import measured, write_between
 from report import machine
 from sides import PEERS, peer_class
 from table import line, table
@@ -26,7 +27,8 @@ from workloads import NOT_JUDGED, WORKS, in_order
 
 HERE = Path(__file__).parent
 WORK = HERE / "work"
-DOCS = HERE.parents[1] / "docs"
+ROOT = HERE.parents[1]
+DOCS = ROOT / "docs"
 COMMITS = 200
 PACKAGES = (
     "sapwood",
@@ -128,7 +130,8 @@ class Run:
 def _write(found: dict[str, Any]) -> None:
     (HERE / "latest.json").write_text(as_json(found), encoding="utf-8")
     (DOCS / "peers.svg").write_text(draw(found["rows"]), encoding="utf-8")
-    write_page(DOCS / "peers.md", found)
+    write_between(DOCS / "peers.md", measured(found))
+    write_between(ROOT / "README.md", brief(found["rows"]))
 
 
 def _judge(rows: list[Comparison]) -> int:

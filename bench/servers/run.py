@@ -12,11 +12,12 @@ from typing import Any
 
 import shared_path  # noqa: F401 - before what is imported from there
 from lookups import LOOKUPS
+from page import write_between
 from report import line, machine, table
 from row import Finding
 from server_kind import ServerKind
 from server_kinds import SERVER_KINDS
-from speed_page import write_speed
+from speed_page import speed
 from workloads import WORKS, World, trips
 
 HERE = Path(__file__).parent
@@ -128,7 +129,7 @@ def _keep(
     places = {it.name: known[it.name] for it in SERVER_KINDS if it.name in known}
     told = {"machine": machine(), "places": places}
     latest.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    write_speed(PAGE, told)
+    write_between(PAGE, speed(told))
 
 
 if __name__ == "__main__":

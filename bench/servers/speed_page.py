@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from page import BEGIN, END
 
 CALLS = ("append", "history", "fork", "search")
-
-
-def write_speed(page: Path, found: dict[str, Any]) -> None:
-    """Put what was measured between the marks of the page."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    page.write_text(f"{before}{speed(found)}{after}", encoding="utf-8")
 
 
 def speed(found: dict[str, Any]) -> str:

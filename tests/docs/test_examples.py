@@ -11,11 +11,14 @@ import contextlib
 import io
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
+from servers.process import free_port
 from servers.urls import VARIABLES, emptied
 
 from .blocks import PAGES, ROOT, Block, blocks_of, name_of
@@ -40,6 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("SAPWOOD_STORE", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("PORT", str(free_port()))  # where an example serves
     return here
 
 
@@ -81,16 +85,27 @@ def run_python(block: Block, namespace: dict[str, object]) -> str:
 
 def run_shell(block: Block, folder: Path) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", block.text],
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, f"{block.place}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    with TemporaryFile("w+") as printed, TemporaryFile("w+") as said:
+        running = subprocess.Popen(
+            ["bash", "-e", "-o", "pipefail", "-c", block.text],
+            cwd=folder,
+            env={**os.environ, "PATH": path},
+            stdout=printed,
+            stderr=said,
+            start_new_session=True,
+        )
+        try:
+            code = running.wait(timeout=300)
+        finally:
+            # What a block starts, such as a server, ends with it.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
+        printed.seek(0)
+        said.seek(0)
+        text = printed.read()
+        assert code == 0, f"{block.place}\n{text}\n{said.read()}"
+    return text
 
 
 @pages
@@ -154,6 +169,13 @@ def test_a_page_with_a_wrong_example_fails(text: str, tmp_path: Path, folder: Pa
     page.write_text(text)
     with pytest.raises(AssertionError):
         run_page(page, folder)
+
+
+def test_what_a_block_starts_ends_with_it(tmp_path: Path, folder: Path) -> None:
+    page = tmp_path / "page.md"
+    held = "flock --exclusive held sleep 300 &\nuntil ! flock --nonblock held true; do :; done"
+    page.write_text(f"```sh\n{held}\n```\n\n```sh\nflock --timeout 60 held true\n```\n")
+    run_page(page, folder)
 
 
 def test_a_traceback_names_the_line_of_the_page(tmp_path: Path, folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -50,6 +51,17 @@ def test_the_page_says_what_was_measured(found: dict[str, Any]) -> None:
 
 def test_the_chart_shows_what_was_measured(found: dict[str, Any]) -> None:
     assert (ROOT / "docs" / "peers.svg").read_text() == module("chart").draw(found["rows"])
+
+
+def test_readme_says_what_was_measured(found: dict[str, Any]) -> None:
+    assert module("brief").brief(found["rows"]) in (ROOT / "README.md").read_text()
+
+
+def test_a_text_is_put_between_its_marks_and_nothing_else_changes(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("above\n<!-- begin -->\nold\n<!-- end -->\nbelow\n")
+    module("page").write_between(page, "<!-- begin -->\nnew\n<!-- end -->")
+    assert page.read_text() == "above\n<!-- begin -->\nnew\n<!-- end -->\nbelow\n"
 
 
 def test_every_package_has_every_row(found: dict[str, Any]) -> None:

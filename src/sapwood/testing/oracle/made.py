@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...errors import MessageConflictError
@@ -28,8 +29,14 @@ def new_node(message: NewMessage, parent: Node | None, home: Home, now_us: int) 
     return Node(message, content(message), parent, home, message.tokens or 0, said, extra)
 
 
-def refuse_other_data(known: list[Node], count: int, data: dict[str, Any] | None) -> None:
-    """Refuse known nodes that have other data: only the last of a batch is given any."""
-    for n, node in enumerate(known, 1):
-        if spelt(node.data) != spelt(data if n == count else None):
+def refuse_other_data(
+    known: list[Node], batch: Sequence[NewMessage], data: dict[str, Any] | None
+) -> None:
+    """Refuse known nodes that have other data: only the last of a batch is given any.
+
+    A digest that was given speaks for the data, too.
+    """
+    for n, (node, message) in enumerate(zip(known, batch, strict=False), 1):
+        is_other = spelt(node.data) != spelt(data if n == len(batch) else None)
+        if is_other and message.digest is None:
             raise Refused(MessageConflictError)

@@ -256,7 +256,7 @@ class Oracle(OracleOverlays):
         wrong = [*wrong_with(found, along, now_us), *closed(found)]
         with beside(wrong):
             known = self._known(found, batch, parent, is_mark)
-            refuse_other_data(known, len(batch), data)
+            refuse_other_data(known, batch, data)
         if len(known) == len(batch):
             return known, 0
         with beside(wrong):
