@@ -11,8 +11,7 @@ import pytest
 
 import sapwood
 from sapwood import TextPart, ToolCallPart
-from sapwood.agent import Agent, AsyncAgent, tool
-from sapwood.cli.chat.offline import OfflineModel
+from sapwood.agent import Agent, AsyncAgent, OfflineModel, tool
 from sapwood.errors import UsageError
 from sapwood.model import ModelInput
 from sapwood.session._async import turn, turn_lease

@@ -17,7 +17,7 @@ from sapwood.cli.chat.chat_model import (
     with_ticks,
 )
 from sapwood.cli.chat.conversation import ChatSetup, Conversation, open_conversation
-from sapwood.cli.chat.offline import OfflineModel
+from sapwood.cli.chat.offline import OfflineChatModel
 from sapwood.cli.chat.stored_answer import AnswerState, StoredAnswer, state_of
 from sapwood.errors import StoreBusyError, StoreCorruptError
 from sapwood.model import (
@@ -240,17 +240,17 @@ def asked(*texts: str, tools: bool = True) -> ModelInput:
     "text", ["find parcel", "Search for parcel?", "please look for parcel!", "FIND  parcel ."]
 )
 def test_the_stand_in_searches_when_asked_to(text: str) -> None:
-    given = list(OfflineModel().answer(asked(text)))
+    given = list(OfflineChatModel().answer(asked(text)))
     [call] = [it for it in given if isinstance(it, ToolCallPart)]
     assert call.input == {"query": "parcel"}
     assert not [
-        it for it in OfflineModel().answer(asked(text, tools=False)) if isinstance(it, ToolCallPart)
+        it for it in OfflineChatModel().answer(asked(text, tools=False)) if isinstance(it, ToolCallPart)
     ]
 
 
 @pytest.mark.parametrize("text", ["finding things", "I find it good", "search", "", "x" * 5000])
 def test_the_stand_in_answers_anything(text: str) -> None:
-    given = list(OfflineModel().answer(asked(text)))
+    given = list(OfflineChatModel().answer(asked(text)))
     told = "".join(it.text for it in given if isinstance(it, TextPart))
     assert told.startswith("[offline stand-in] There is no model here")
     assert len(told) < 400
@@ -258,4 +258,4 @@ def test_the_stand_in_answers_anything(text: str) -> None:
 
 
 def test_the_stand_in_answers_without_any_message() -> None:
-    assert list(OfflineModel().answer(asked()))[-1] == AnswerEnd()
+    assert list(OfflineChatModel().answer(asked()))[-1] == AnswerEnd()

@@ -10,6 +10,7 @@ from ._sync.models import AnthropicMessages, OpenAIChat, OpenAIResponses
 from ._sync.run import AgentRun
 from .answer import AgentAnswer
 from .mcp import AsyncMcpTools, McpTools
+from .offline import OfflineModel
 from .tools import Tool, tool
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "AsyncOpenAIChat",
     "AsyncOpenAIResponses",
     "McpTools",
+    "OfflineModel",
     "OpenAIChat",
     "OpenAIResponses",
     "Tool",

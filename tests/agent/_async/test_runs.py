@@ -68,12 +68,15 @@ class Sent:
         {"choices": [{"message": {"role": "assistant", "content": "Yes."}}]},
         ["Y", "es."],
         [TextPart(text="Y"), TextPart(text="es."), Usage(id="u")],
+        ["Y", Usage(id="u"), "es."],
     ],
-    ids=["text", "message", "plain", "completion", "pieces", "parts"],
+    ids=["text", "message", "plain", "completion", "pieces", "parts", "usage"],
 )
 async def test_a_model_is_any_function(chat: sapwood.AsyncSession, said: Any) -> None:
     answer = await AsyncAgent(Script(said)).run("Done?", session=chat)
     assert answer.text == "Yes."
+    has_usage = isinstance(said, list) and any(isinstance(it, Usage) for it in said)
+    assert [it.calls for it in await chat.usage()] == ([1] if has_usage else [])
 
 
 async def test_an_empty_answer_ends_the_turn_without_one(chat: sapwood.AsyncSession) -> None:
@@ -301,6 +304,17 @@ async def test_calls_of_an_answer_that_was_too_long_are_not_done(
     chunk = {"id": "a-1", "choices": [{"index": 0, **delta}]}
     answer = await AsyncAgent(Script([chunk]), tools=[sent.tool()]).run("Go!", session=chat)
     assert (answer.reason, answer.text, sent.to) == ("length", "Hm.", [])
+
+
+@pytest.mark.parametrize("fence", ["```json\n{}\n```", "\n```\n{}```\n", "```JSON \n{}\n  ```"])
+async def test_a_typed_answer_may_stand_in_a_fence(chat: sapwood.AsyncSession, fence: str) -> None:
+    class Pair(msgspec.Struct):
+        left: int
+
+    agent = AsyncAgent(Script(fence.replace("{}", '{"left": 1}')), output=Pair)
+    answer = await agent.run("Go!", session=chat, id="q")
+    assert (answer.output, answer.steps) == (Pair(1), 1)
+    assert (await agent.run("Go!", session=chat, id="q")).output == Pair(1)
 
 
 async def test_an_answer_that_never_fits_ends_the_run(chat: sapwood.AsyncSession) -> None:

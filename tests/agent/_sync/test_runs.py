@@ -70,12 +70,15 @@ class Sent:
         {"choices": [{"message": {"role": "assistant", "content": "Yes."}}]},
         ["Y", "es."],
         [TextPart(text="Y"), TextPart(text="es."), Usage(id="u")],
+        ["Y", Usage(id="u"), "es."],
     ],
-    ids=["text", "message", "plain", "completion", "pieces", "parts"],
+    ids=["text", "message", "plain", "completion", "pieces", "parts", "usage"],
 )
 def test_a_model_is_any_function(chat: sapwood.Session, said: Any) -> None:
     answer = Agent(Script(said)).run("Done?", session=chat)
     assert answer.text == "Yes."
+    has_usage = isinstance(said, list) and any(isinstance(it, Usage) for it in said)
+    assert [it.calls for it in chat.usage()] == ([1] if has_usage else [])
 
 
 def test_an_empty_answer_ends_the_turn_without_one(chat: sapwood.Session) -> None:
@@ -299,6 +302,17 @@ def test_calls_of_an_answer_that_was_too_long_are_not_done(
     chunk = {"id": "a-1", "choices": [{"index": 0, **delta}]}
     answer = Agent(Script([chunk]), tools=[sent.tool()]).run("Go!", session=chat)
     assert (answer.reason, answer.text, sent.to) == ("length", "Hm.", [])
+
+
+@pytest.mark.parametrize("fence", ["```json\n{}\n```", "\n```\n{}```\n", "```JSON \n{}\n  ```"])
+def test_a_typed_answer_may_stand_in_a_fence(chat: sapwood.Session, fence: str) -> None:
+    class Pair(msgspec.Struct):
+        left: int
+
+    agent = Agent(Script(fence.replace("{}", '{"left": 1}')), output=Pair)
+    answer = agent.run("Go!", session=chat, id="q")
+    assert (answer.output, answer.steps) == (Pair(1), 1)
+    assert (agent.run("Go!", session=chat, id="q")).output == Pair(1)
 
 
 def test_an_answer_that_never_fits_ends_the_run(chat: sapwood.Session) -> None:

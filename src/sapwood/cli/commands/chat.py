@@ -80,9 +80,9 @@ def _model_of(
     if model is None:
         if base_url is not None or api_key_env is not None:
             raise click.UsageError("--base-url and --api-key-env need a --model")
-        from ..chat.offline import OfflineModel
+        from ..chat.offline import OfflineChatModel
 
-        return OfflineModel(PAUSE_S if sys.stdout.isatty() else 0)
+        return OfflineChatModel(PAUSE_S if sys.stdout.isatty() else 0)
     from ...summarizers.sdk import ClientSettings
     from ..chat.endpoint import EndpointModel
 
