@@ -101,7 +101,7 @@ class Call:
         seconds: float | None,
         function: Callable[..., Any],
         *args: Any,
-        in_thread: bool = False,  # noqa: ARG004 - there is no loop to be held up
+        in_thread: bool = False,
     ) -> Any:
         """Call something that may take long; `TimeoutError` after so many seconds.
 

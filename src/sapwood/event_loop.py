@@ -46,7 +46,6 @@ class Unawaited(Coroutine[Any, Any, T]):
             )
         return getattr(self._coroutine, name)
 
-
     # Hidden from type checkers, which know of these mistakes by themselves.
     if not TYPE_CHECKING:
 
@@ -120,9 +119,7 @@ class Entering:
             name, made = type(self).__name__, self._opened_by
             one = f"`with {made}(...)`" if made else "`with`"
             also = f"`async with {made}_async(...)`" if made else f"`async with` and Async{name}"
-            raise TypeError(
-                f"{name} is used without await: use {one}, or {also} on an event loop"
-            )
+            raise TypeError(f"{name} is used without await: use {one}, or {also} on an event loop")
 
         async def __aexit__(self, *details: object) -> None: ...
 

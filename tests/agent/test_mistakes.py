@@ -30,6 +30,9 @@ CLAUDE = anthropic.Anthropic(api_key="a-key")
 ASYNC_CLAUDE = anthropic.AsyncAnthropic(api_key="a-key")
 
 
+make: Any = Agent
+
+
 async def later(text: str) -> str:
     return text
 
@@ -46,13 +49,19 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "name": (lambda: Agent("gpt-5"), r"as OpenAIChat\(openai.OpenAI\(\), 'gpt-5'\)"),
     "swapped": (lambda: OpenAIChat("gpt-5", "x"), r"client is a str, .* OpenAIChat\(client, model"),
     "vendor": (lambda: AnthropicMessages(OPENAI, "x"), r"has no messages\.create"),
-    "async in sync": (lambda: OpenAIChat(ASYNC_OPENAI, "x"), r"take AsyncOpenAIChat, or .* without"),
+    "async in sync": (
+        lambda: OpenAIChat(ASYNC_OPENAI, "x"),
+        r"take AsyncOpenAIChat, or .* without",
+    ),
     "async responses": (lambda: OpenAIResponses(ASYNC_OPENAI, "x"), r"take AsyncOpenAIResponses"),
     "async claude": (lambda: AnthropicMessages(ASYNC_CLAUDE, "x"), r"take AsyncAnthropicMessages"),
     "sync in async": (lambda: AsyncOpenAIChat(OPENAI, "x"), r"take OpenAIChat, or .* with await"),
     "sync claude": (lambda: AsyncAnthropicMessages(CLAUDE, "x"), r"take AnthropicMessages"),
     "sync responses": (lambda: AsyncOpenAIResponses(OPENAI, "x"), r"take OpenAIResponses"),
-    "async tool": (lambda: Agent(str, tools=[later]), r"tool 'later' has to be awaited.*AsyncAgent"),
+    "async tool": (
+        lambda: Agent(str, tools=[later]),
+        r"tool 'later' has to be awaited.*AsyncAgent",
+    ),
     "async model": (lambda: Agent(later), r"model has to be awaited.*take AsyncAgent"),
     "async agent": (lambda: Agent(str, tools=[AsyncAgent(str)]), r"an AsyncAgent: take Agent"),
     "sync agent": (lambda: AsyncAgent(str, tools=[Agent(str)]), r"is an Agent: take AsyncAgent"),
@@ -62,17 +71,17 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         r"no name: use tool\(name=\.\.\.\)",
     ),
     "dict": (lambda: Agent(str, tools=[{"name": "add"}]), r"a tool is a dict: give a function"),
-    "keyword": (lambda: Agent(str, instruction="x"), r"did you mean 'instructions'"),
-    "run": (lambda: Agent(str).run("?", sesion="chat"), r"'sesion': did you mean 'session'"),
-    "resume": (lambda: Agent(str).resume("chat", aprove=True), r"did you mean 'approve'"),
+    "keyword": (lambda: make(str, instruction="x"), r"did you mean 'instructions'"),
+    "run": (lambda: make(str).run("?", sesion="chat"), r"'sesion': did you mean 'session'"),
+    "resume": (lambda: make(str).resume("chat", aprove=True), r"did you mean 'approve'"),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_answered_with_what_to_do(mistake: str) -> None:
-    make, told = MISTAKES[mistake]
+    attempt, told = MISTAKES[mistake]
     with pytest.raises(UsageError, match=told):
-        make()
+        attempt()
 
 
 def test_a_partial_function_with_a_name_is_a_tool() -> None:
@@ -90,5 +99,8 @@ def test_a_stream_of_parts_names_what_it_cannot_take() -> None:
         yield sapwood.TextPart(text="a")
         yield 5
 
-    with sapwood.open("memory://") as sessions, pytest.raises(UsageError, match="gave an int after"):
+    with (
+        sapwood.open("memory://") as sessions,
+        pytest.raises(UsageError, match="gave an int after"),
+    ):
         Agent(model, sessions=sessions).run("?")

@@ -244,7 +244,9 @@ def test_the_stand_in_searches_when_asked_to(text: str) -> None:
     [call] = [it for it in given if isinstance(it, ToolCallPart)]
     assert call.input == {"query": "parcel"}
     assert not [
-        it for it in OfflineChatModel().answer(asked(text, tools=False)) if isinstance(it, ToolCallPart)
+        it
+        for it in OfflineChatModel().answer(asked(text, tools=False))
+        if isinstance(it, ToolCallPart)
     ]
 
 

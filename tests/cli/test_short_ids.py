@@ -86,7 +86,7 @@ def test_a_terminal_is_told_which_short_ids_are_meant(sap: Command, folder: Path
             sessions.create(id)
     code, seen = sap.in_terminal("show", "065f3c", columns=200)
     assert code == 2
-    assert ", ".join(repr(id[:14]) for id in ids) in seen
+    assert all(f"'{id[:14]}'" in seen for id in ids)
     assert repr(ids[0]) in sap.fails("show", "065f3c")[1]
 
 

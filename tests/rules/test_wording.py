@@ -15,7 +15,9 @@ def test_a_type_has_its_article(value: object, named: str) -> None:
     assert a_kind(value) == named
 
 
-@pytest.mark.parametrize("noun", ["a Usage", "a unit", "a UUID", "a URL", "an uninvited", "an Anchor"])
+@pytest.mark.parametrize(
+    "noun", ["a Usage", "a unit", "a UUID", "a URL", "an uninvited", "an Anchor"]
+)
 def test_a_word_that_is_spoken_with_you_has_no_vowels_article(noun: str) -> None:
     assert with_article(noun.partition(" ")[2]) == noun
 

@@ -51,7 +51,7 @@ async def test_with_in_place_of_async_with_is_told() -> None:
 
 
 async def test_each_manager_says_which_with_it_is_for(tmp_path: Path) -> None:
-    store: Any = await sapwood.open_store_async("memory://")
+    store: Any = sapwood.open_store_async("memory://")
     with pytest.raises(TypeError, match=r"use `async with sapwood\.open_store_async"), store:
         pass
     await store.aclose()
@@ -102,7 +102,9 @@ async def test_a_forgotten_await_is_told_by_every_method() -> None:
 async def test_a_forgotten_await_is_told_where_its_answer_is_gone_through_or_entered() -> None:
     async with sapwood.open_async("memory://") as sessions:
         wrong: Any = sessions.list_sessions()
-        with pytest.raises(TypeError, match=r"write `for it in await \.\.\.\.list_sessions\(\.\.\.\)`"):
+        with pytest.raises(
+            TypeError, match=r"write `for it in await \.\.\.\.list_sessions\(\.\.\.\)`"
+        ):
             list(wrong)
         wrong = sessions.session("chat")
         with pytest.raises(TypeError, match=r"write `it = await \.\.\.\.session\("), wrong:

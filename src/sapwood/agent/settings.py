@@ -147,7 +147,9 @@ def settings_for(
     named: dict[str, Tool] = {}
     for given in tools:
         if type(given).__name__ == _twin(type(agent).__name__):
-            raise UsageError(f"a tool is {a_kind(given)}: take {type(agent).__name__}", path="tools")
+            raise UsageError(
+                f"a tool is {a_kind(given)}: take {type(agent).__name__}", path="tools"
+            )
         made = tool_of(given)
         if made.name in named:
             raise UsageError(f"there are two tools {made.name!r}: rename one", path="tools")
@@ -238,8 +240,8 @@ class SdkModel:
             self._create = attrgetter(self.method)(client)
         except AttributeError:
             raise UsageError(
-                f"client is {a_kind(client)}, and has no {self.method}: give {own}(client, model) a "
-                "client of the vendor's SDK",
+                f"client is {a_kind(client)}, and has no {self.method}: give {own}(client, model) "
+                "a client of the vendor's SDK",
                 path="client",
             ) from None
         if _is_named(client, "Sync" if self.awaits else "Async"):

@@ -49,7 +49,7 @@ class _Dated:
         return datetime_of(self.created_us)
 
 
-class Said:
+class _Said:
     """What has parts that can be read as text."""
 
     __slots__ = ()
@@ -72,7 +72,7 @@ class Position(msgspec.Struct, frozen=True, order=True):
     depth: int
 
 
-class NewMessage(Said, msgspec.Struct, frozen=True, kw_only=True):
+class NewMessage(_Said, msgspec.Struct, frozen=True, kw_only=True):
     """A message to append. Without an id it gets one; without tokens they are estimated.
 
     `name` tells several speakers of one role apart. `created_us` is for what was said elsewhere
@@ -94,7 +94,7 @@ class NewMessage(Said, msgspec.Struct, frozen=True, kw_only=True):
     digest: bytes | None = None
 
 
-class Message(_Dated, Said, msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Message(_Dated, _Said, msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A stored message. `home` is the session that wrote it, or None when that is gone.
 
     `data_at` is where the version of the data stands that holds there; None when there is none.

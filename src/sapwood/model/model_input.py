@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from .message import Root, Said
+from .message import Root, _Said
 from .part import Part
 
 
@@ -18,7 +18,7 @@ class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
     schema: dict[str, Any]
 
 
-class ModelMessage(Said, msgspec.Struct, frozen=True, kw_only=True):
+class ModelMessage(_Said, msgspec.Struct, frozen=True, kw_only=True):
     """A message as a model is shown it. `id` is None for what is not stored as a message."""
 
     role: str

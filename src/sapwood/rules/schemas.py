@@ -50,7 +50,9 @@ def read_json(text: str, kind: Any) -> Any:
     """Read JSON as a type, also out of one fence; `UsageError` says what does not fit."""
     fenced = _FENCE.fullmatch(text)
     try:
-        return msgspec.json.decode(fenced[1] if fenced else text, type=kind, dec_hook=_foreign_value)
+        return msgspec.json.decode(
+            fenced[1] if fenced else text, type=kind, dec_hook=_foreign_value
+        )
     except (msgspec.MsgspecError, TypeError, ValueError) as error:
         raise UsageError(str(error)) from error
 

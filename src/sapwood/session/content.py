@@ -98,7 +98,8 @@ def as_new_message(
         if content is None:
             raise UsageError("the message has no content: give a string or parts", path="content")
         return new_message(role, content, counter, id=id, name=name, metadata=metadata)
-    is_message = isinstance(role, (NewMessage, Mapping, Sequence)) or hasattr(role, "model_dump")
+    given: Any = role
+    is_message = isinstance(given, (NewMessage, Mapping, Sequence)) or hasattr(given, "model_dump")
     if content is not None and not is_message:
         raise UsageError(
             f"role is {a_kind(role)}: it comes first, as in append('user', ...)", path="role"

@@ -36,7 +36,7 @@ class Streams:
     """Begins streams without an event loop."""
 
     @staticmethod
-    def begin(value: Any, *, in_thread: bool = False) -> Any:  # noqa: ARG004 - there is no loop
+    def begin(value: Any, *, in_thread: bool = False) -> Any:
         """Fetch an iterator's first item, or enter a context manager; return what is neither.
 
         What comes back is used as the stream itself would be, from its first item on.

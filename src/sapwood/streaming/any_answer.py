@@ -21,7 +21,9 @@ class AsyncAnyAnswer:
     def stream(value: Any, *, in_thread: bool) -> Any:
         """Return the stream of whatever a model gave; a plain one is read on the loop, or not."""
         items = _whole(value)
-        if items is None and (hasattr(type(value), "__aiter__") or hasattr(type(value), "__aenter__")):
+        if items is None and (
+            hasattr(type(value), "__aiter__") or hasattr(type(value), "__aenter__")
+        ):
             return value
         return _fetched(value, in_thread) if items is None else _fetched(items, False)
 
@@ -30,7 +32,7 @@ class AnyAnswer:
     """Without an event loop."""
 
     @staticmethod
-    def stream(value: Any, *, in_thread: bool) -> Any:  # noqa: ARG004 - there is no loop
+    def stream(value: Any, *, in_thread: bool) -> Any:
         """Return the stream of whatever a model gave."""
         items = _whole(value)
         return value if items is None else items

@@ -98,7 +98,9 @@ async def test_a_session_is_named_or_new(sessions: sapwood.AsyncSessionManager) 
 async def test_parallel_calls_run_at_once(chat: sapwood.AsyncSession, meet: Callable) -> None:
     """Each waits for the other."""
     model = Script(called("meet", {}, {}), "Done.")
-    answer = await AsyncAgent(model, tools=[tool(name="meet", in_thread=True)(meet)]).run("Go!", session=chat)
+    answer = await AsyncAgent(model, tools=[tool(name="meet", in_thread=True)(meet)]).run(
+        "Go!", session=chat
+    )
     assert answer.text == "Done."
     assert model.results == [("met", False), ("met", False)]
 

@@ -91,9 +91,7 @@ class AsyncAgent:
         sessions: AsyncSessionManager | None = None,
         **fields: Unpack[AgentFields],
     ) -> None:
-        self._settings = settings_for(
-            self, model, name, tools, fields, awaits=AsyncCall.awaits
-        )
+        self._settings = settings_for(self, model, name, tools, fields, awaits=AsyncCall.awaits)
         if sessions is not None:
             check_twin(self, sessions, AsyncSessionManager, "sessions")
         self._sessions = sessions
@@ -181,8 +179,9 @@ class AsyncAgent:
         runs: list[AsyncAgentRun],
     ) -> AsyncIterator[StreamEvent]:
         if not isinstance(session, AsyncSession):
-            if session is not None and not isinstance(session, str):
-                check_twin(self, session, AsyncSession, "session")
+            given: Any = session
+            if given is not None and not isinstance(given, str):
+                check_twin(self, given, AsyncSession, "session")
             if self._sessions is None:
                 raise UsageError("give the session, or sessions to the agent", path="session")
             sessions = self._sessions

@@ -72,4 +72,6 @@ class AsyncAnthropicMessages(SdkModel):
     def with_output(self, schema: dict[str, Any]) -> Self:
         """Return a model whose answers fit a schema."""
         format = {"type": "json_schema", "schema": schema}
-        return self._with(output_config={**self._options.get("output_config", {}), "format": format})
+        return self._with(
+            output_config={**self._options.get("output_config", {}), "format": format}
+        )

@@ -33,8 +33,8 @@ from ...session.content import Content, as_new_message
 from ...session.turn_documents import mark_of
 from ...streaming import DoneEvent, PartEvent, StreamEvent
 from ..answer import AgentAnswer, Ending
-from ..run_base import RunBase
 from ..results import cut_results
+from ..run_base import RunBase
 from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent, is_approval
 from .asking import AsyncAsking
 from .calls import AsyncToolCalls

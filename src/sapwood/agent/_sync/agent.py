@@ -177,8 +177,9 @@ class Agent:
         runs: list[AgentRun],
     ) -> Iterator[StreamEvent]:
         if not isinstance(session, Session):
-            if session is not None and not isinstance(session, str):
-                check_twin(self, session, Session, "session")
+            given: Any = session
+            if given is not None and not isinstance(given, str):
+                check_twin(self, given, Session, "session")
             if self._sessions is None:
                 raise UsageError("give the session, or sessions to the agent", path="session")
             sessions = self._sessions
