@@ -15,6 +15,7 @@ from .errors import MissingDependencyError, StoreUnavailableError, UsageError
 from .rules import check
 from .rules.ids import IdMaker, check_name
 from .rules.tokens import TokenCounter
+from .rules.wording import did_you_mean
 from .session import SessionManager
 from .session.settings import SettingFields, refuse_uncallable, settings_of
 
@@ -281,7 +282,8 @@ def _parse(url: str | Path) -> StorePlace:
     if server is not None:
         return Server(*server, f"{scheme}://{rest}")
     if scheme not in ("sqlite", "memory"):
-        raise UsageError(f"{scheme}:// is not known: use {SCHEMES}", path="url")
+        advice = did_you_mean(scheme, ("sqlite", "memory", *SERVERS)) or f": use {SCHEMES}"
+        raise UsageError(f"{scheme}:// is not known{advice}", path="url")
     if "?" in rest or "#" in rest:
         raise UsageError("the URL takes no ? or #: write them as %3F and %23", path="url")
     if scheme == "sqlite":

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 from .errors import UsageError
-from .event_loop import reminding, warn_on_loop
+from .event_loop import reminding_all, warn_on_loop
 
 if TYPE_CHECKING:
     import asyncio
 
 
 T = TypeVar("T")
-M = TypeVar("M", bound=Callable[..., Any])
 
 AsyncAnswer = Awaitable[T]
 """What a function gives that the async twin awaits; `Answer` is what the sync twin is given."""
@@ -29,8 +29,11 @@ Answer = Annotated[T, "at once"]
 class AsyncCall:
     """Calls on an event loop."""
 
-    reminding = staticmethod(reminding)
-    """Let a method say that it has to be awaited, where its coroutine is taken for its answer."""
+    awaits = True
+    """Whether what has to be awaited can be called."""
+
+    reminding = staticmethod(reminding_all)
+    """Let a class's methods say that they have to be awaited, where that was forgotten."""
 
     @staticmethod
     def warn_on_loop() -> None:
@@ -43,27 +46,47 @@ class AsyncCall:
         return await value if inspect.isawaitable(value) else value
 
     @staticmethod
-    async def within(seconds: float | None, function: Callable[..., Any], *args: Any) -> Any:
+    async def within(
+        seconds: float | None, function: Callable[..., Any], *args: Any, in_thread: bool = False
+    ) -> Any:
         """Call something that may take long; `TimeoutError` after so many seconds.
 
-        A function that does not have to be awaited runs in a thread, so that the loop goes on.
+        A plain function runs on the loop. With a limit, or `in_thread`, it runs in a thread, so
+        that the loop goes on.
         """
         import asyncio
 
+        is_moved = (in_thread or seconds is not None) and not has_to_be_awaited(function)
         async with asyncio.timeout(seconds):
-            if _has_to_be_awaited(function):
-                return await function(*args)
-            value = await _in_thread(asyncio.get_running_loop(), function, args)
+            if is_moved:
+                value = await _in_thread(asyncio.get_running_loop(), function, args)
+            else:
+                value = function(*args)
             return await value if inspect.isawaitable(value) else value
+
+    @staticmethod
+    async def all_of(works: Sequence[Callable[[], AsyncAnswer[T]]]) -> list[T]:
+        """Do all at once; one that fails ends the others, and a caller that is cancelled all."""
+        import asyncio
+
+        tasks = [asyncio.ensure_future(work()) for work in works]
+        try:
+            return list(await asyncio.gather(*tasks))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Call:
     """Calls without an event loop."""
 
+    awaits = False
+
     @staticmethod
-    def reminding(method: M) -> M:
-        """Return the method itself: there is nothing to await."""
-        return method
+    def reminding(kind: type[T]) -> type[T]:
+        """Return the class itself: there is nothing to await."""
+        return kind
 
     warn_on_loop = staticmethod(warn_on_loop)
     """Warn, once, that a call which blocks is made on a running event loop."""
@@ -74,7 +97,12 @@ class Call:
         return _refuse_awaitable(function(*args), function)
 
     @staticmethod
-    def within(seconds: float | None, function: Callable[..., Any], *args: Any) -> Any:
+    def within(
+        seconds: float | None,
+        function: Callable[..., Any],
+        *args: Any,
+        in_thread: bool = False,
+    ) -> Any:
         """Call something that may take long; `TimeoutError` after so many seconds.
 
         With a limit it runs in a thread, which is left to itself when the time is over.
@@ -92,8 +120,20 @@ class Call:
             raise cast(BaseException, value)
         return _refuse_awaitable(value, function)
 
+    @staticmethod
+    def all_of(works: Sequence[Callable[[], T]]) -> list[T]:
+        """Do all at once, in threads; all of them end before an error is raised."""
+        if len(works) == 1:
+            return [works[0]()]
+        from concurrent.futures import ThreadPoolExecutor
 
-def _has_to_be_awaited(function: Callable[..., Any]) -> bool:
+        with ThreadPoolExecutor(max(1, len(works))) as pool:
+            futures = [pool.submit(copy_context().run, work) for work in works]
+        return [future.result() for future in futures]
+
+
+def has_to_be_awaited(function: Callable[..., Any]) -> bool:
+    """Whether it can be seen that what a function gives has to be awaited."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004
     )
@@ -123,6 +163,7 @@ async def _in_thread(
 ) -> Any:
     """Run a function in a thread of its own: one that hangs must not hold up the loop's end."""
     future: asyncio.Future[Any] = loop.create_future()
+    context = copy_context()
 
     def settle(went_well: bool, value: Any) -> None:
         if future.done():
@@ -134,7 +175,7 @@ async def _in_thread(
 
     def run() -> None:
         outcome: list[tuple[bool, Any]] = []
-        _keep_outcome(outcome, function, args)
+        context.run(_keep_outcome, outcome, function, args)
         # A closed loop raises, and means that nobody waits any more.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, *outcome[0])

@@ -1,18 +1,20 @@
-"""What is told to those who forget an event loop, or to await on one."""
+"""What is told to those who forget an event loop or to await on one, or mistake the twin."""
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from collections.abc import Callable, Coroutine, Generator
 from functools import wraps
 from types import FrameType
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 from .errors import SapwoodWarning
 
 P = ParamSpec("P")
 T = TypeVar("T")
+K = TypeVar("K")
 
 
 class Unawaited(Coroutine[Any, Any, T]):
@@ -44,6 +46,29 @@ class Unawaited(Coroutine[Any, Any, T]):
             )
         return getattr(self._coroutine, name)
 
+    # Hidden from type checkers, which know of these mistakes by themselves.
+    if not TYPE_CHECKING:
+
+        def __iter__(self) -> Any:
+            raise self._forgotten("for it in await ....{}(...)")
+
+        def __aiter__(self) -> Any:
+            raise self._forgotten("for it in await ....{}(...)")
+
+        def __enter__(self) -> Any:
+            raise self._forgotten("it = await ....{}(...)")
+
+        def __exit__(self, *details: object) -> None: ...
+
+        async def __aenter__(self) -> Any:
+            raise self._forgotten("it = await ....{}(...)")
+
+        async def __aexit__(self, *details: object) -> None: ...
+
+    def _forgotten(self, remedy: str) -> TypeError:
+        self._coroutine.close()
+        return TypeError(f"{self._name} was not awaited: write `{remedy.format(self._name)}`")
+
 
 def reminding(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
     """Let a method say that it has to be awaited, where its coroutine is taken for its answer."""
@@ -52,7 +77,51 @@ def reminding(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Corout
     def called(*args: P.args, **keywords: P.kwargs) -> Coroutine[Any, Any, T]:
         return Unawaited(method(*args, **keywords), method.__name__)
 
+    # Others ask whether it is one, as frameworks do.
+    if hasattr(inspect, "markcoroutinefunction"):
+        inspect.markcoroutinefunction(called)
     return called
+
+
+def reminding_all(kind: type[K]) -> type[K]:
+    """Let all public methods of a class say so that have to be awaited."""
+    for name, method in list(vars(kind).items()):
+        if not name.startswith("_") and inspect.iscoroutinefunction(method):
+            setattr(kind, name, reminding(method))
+    return kind
+
+
+class AsyncEntering:
+    """Refuses `with` where it is `async with`."""
+
+    _opened_by: ClassVar[str] = ""
+    """What gives such an object, without the suffix of the async twin."""
+
+    if not TYPE_CHECKING:
+
+        def __enter__(self) -> Any:
+            name, made = type(self).__name__, self._opened_by
+            also = f"`with {made}(...)`" if made else f"`with` and {name.removeprefix('Async')}"
+            one = f"`async with {made}_async(...)`" if made else "`async with`"
+            raise TypeError(f"{name} is for an event loop: use {one}, or {also} without a loop")
+
+        def __exit__(self, *details: object) -> None: ...
+
+
+class Entering:
+    """Refuses `async with` where it is `with`."""
+
+    _opened_by: ClassVar[str] = ""
+
+    if not TYPE_CHECKING:
+
+        async def __aenter__(self) -> Any:
+            name, made = type(self).__name__, self._opened_by
+            one = f"`with {made}(...)`" if made else "`with`"
+            also = f"`async with {made}_async(...)`" if made else f"`async with` and Async{name}"
+            raise TypeError(f"{name} is used without await: use {one}, or {also} on an event loop")
+
+        async def __aexit__(self, *details: object) -> None: ...
 
 
 class _Told:

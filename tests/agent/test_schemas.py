@@ -10,8 +10,8 @@ import pydantic
 import pytest
 
 from sapwood.agent import Agent, tool
-from sapwood.agent.schemas import strict_schema_of
 from sapwood.errors import UsageError
+from sapwood.rules.schemas import strict_schema_of
 
 
 class Street(pydantic.BaseModel):

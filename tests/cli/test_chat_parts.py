@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import sapwood
+from sapwood.agent import OfflineModel
 from sapwood.cli.chat.conversation import ChatSetup, open_conversation
 from sapwood.cli.chat.markdown_screen import split_blocks
-from sapwood.cli.chat.offline import OfflineModel
 from sapwood.model import (
     ROOT,
     ModelInput,

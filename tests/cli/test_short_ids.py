@@ -63,6 +63,48 @@ def test_short_ids_are_printed_and_taken_everywhere(made: tuple[Command, str, li
     assert name not in sap("ls")
 
 
+def test_a_terminal_is_shown_no_whole_id(made: tuple[Command, str, list[str]]) -> None:
+    sap, id, messages = made
+    above, message = messages[1:]
+    code, forked = sap.in_terminal("fork", id)
+    assert (code, len(forked.strip())) == (0, 14)
+    for args in (
+        ("show", id, message),
+        ("export", id, "--format", "markdown"),
+        ("rm", id, "--yes"),
+    ):
+        code, seen = sap.in_terminal(*args, columns=200)
+        assert code == 0
+        assert not [whole for whole in (id, above, message) if whole in seen]
+        assert id[:14] in seen or message[:14] in seen
+
+
+def test_a_terminal_is_told_which_short_ids_are_meant(sap: Command, folder: Path) -> None:
+    ids = [f"065f3c21a80b{n}4" + "0123456789abcdef" for n in range(3)]
+    with sapwood.open(f"sqlite:///{folder}/agent.db") as sessions:
+        for id in ids:
+            sessions.create(id)
+    code, seen = sap.in_terminal("show", "065f3c", columns=200)
+    assert code == 2
+    assert all(f"'{id[:14]}'" in seen for id in ids)
+    assert repr(ids[0]) in sap.fails("show", "065f3c")[1]
+
+
+def test_a_fork_is_listed_with_all_that_it_shows(sap: Command, folder: Path) -> None:
+    """Its messages mean the same as its tokens."""
+    with sapwood.open(f"sqlite:///{folder}/agent.db") as sessions:
+        talk = sessions.session("talk")
+        for n in range(4):
+            talk.append("user", f"number {n}")
+        talk.fork("talk-2").append("user", "one more")
+        sessions.session("empty")
+    listed = {line.split()[0]: line for line in sap("ls").splitlines()[1:]}
+    assert " talk #4  " in listed["talk-2"]
+    assert listed["talk-2"].split("talk #4")[1].split()[0] == "5"
+    assert listed["talk"].split()[1] == "4"
+    assert listed["empty"].split()[1] == "0"
+
+
 def test_a_name_may_be_begun_and_a_whole_one_is_meant_first(sap: Command) -> None:
     sap("fork", "support", "support-2")
     assert sap.json("show", "support")["session"]["id"] == "support"

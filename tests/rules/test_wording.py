@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood.rules.wording import a_kind, counted, did_you_mean
+from sapwood.rules.wording import a_kind, counted, did_you_mean, with_article
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,13 @@ from sapwood.rules.wording import a_kind, counted, did_you_mean
 )
 def test_a_type_has_its_article(value: object, named: str) -> None:
     assert a_kind(value) == named
+
+
+@pytest.mark.parametrize(
+    "noun", ["a Usage", "a unit", "a UUID", "a URL", "an uninvited", "an Anchor"]
+)
+def test_a_word_that_is_spoken_with_you_has_no_vowels_article(noun: str) -> None:
+    assert with_article(noun.partition(" ")[2]) == noun
 
 
 def test_a_number_goes_with_its_noun() -> None:

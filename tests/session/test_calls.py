@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -36,9 +37,21 @@ async def test_plain_and_awaitable_functions_are_called_alike(function: Any) -> 
     assert await AsyncCall.within(None, function, 3) == 3
 
 
-async def test_a_plain_function_that_takes_long_does_not_hold_up_the_loop() -> None:
+async def test_a_plain_function_runs_on_the_loop_unless_a_thread_is_asked_for() -> None:
+    assert await AsyncCall.within(None, asyncio.get_running_loop) is asyncio.get_running_loop()
+    with pytest.raises(RuntimeError, match="no running event loop"):
+        await AsyncCall.within(None, asyncio.get_running_loop, in_thread=True)
+
+
+async def test_a_function_in_a_thread_sees_the_callers_context() -> None:
+    variable: ContextVar[str] = ContextVar("variable")
+    variable.set("here")
+    assert await AsyncCall.within(None, variable.get, in_thread=True) == "here"
+
+
+async def test_a_plain_function_in_a_thread_does_not_hold_up_the_loop() -> None:
     released = threading.Event()
-    waiting = asyncio.ensure_future(AsyncCall.within(None, released.wait))
+    waiting = asyncio.ensure_future(AsyncCall.within(None, released.wait, in_thread=True))
     for _ in range(20):
         await asyncio.sleep(0)
     assert not waiting.done()

@@ -15,7 +15,8 @@ import pytest
 from sapwood.session.streams import AsyncStreams, Streams
 
 
-async def test_a_plain_generator_does_not_hold_up_the_loop() -> None:
+@pytest.mark.parametrize("in_thread", [False, True])
+async def test_a_plain_generator_is_begun_on_the_loop_unless_asked(in_thread: bool) -> None:
     threads: list[threading.Thread] = []
 
     def items() -> Iterator[int]:
@@ -23,8 +24,8 @@ async def test_a_plain_generator_does_not_hold_up_the_loop() -> None:
         yield 1
         yield 2
 
-    assert list(await AsyncStreams.begin(items())) == [1, 2]
-    assert threads != [threading.main_thread()]
+    assert list(await AsyncStreams.begin(items(), in_thread=in_thread)) == [1, 2]
+    assert (threads != [threading.main_thread()]) is in_thread
 
 
 async def test_a_plain_context_manager_is_entered_once() -> None:
@@ -36,7 +37,7 @@ async def test_a_plain_context_manager_is_entered_once() -> None:
         yield "stream"
         entered.append(threading.current_thread())
 
-    with await AsyncStreams.begin(manager()) as stream:
+    with await AsyncStreams.begin(manager(), in_thread=True) as stream:
         assert stream == "stream"
         assert len(entered) == 1
         assert entered != [threading.main_thread()]

@@ -11,6 +11,7 @@ from ._sync.models import AnthropicMessages, OpenAIChat, OpenAIResponses
 from ._sync.run import AgentRun
 from .answer import AgentAnswer
 from .mcp import AsyncMcpTools, McpTools
+from .offline import OfflineModel
 from .tools import Tool, tool
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "KnownModel",
     "McpTools",
     "ModelTable",
+    "OfflineModel",
     "OpenAIChat",
     "OpenAIResponses",
     "Tool",

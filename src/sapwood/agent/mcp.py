@@ -8,13 +8,14 @@ from functools import partial
 from typing import Any
 
 from ..errors import UsageError
+from ..event_loop import AsyncEntering, Entering
 from ..formats.vendor_limits import fit_name
 from ..model import ToolDefinition
 from ..summarizers.sdk import load_sdk
 from .tools import NeedsApproval, Tool
 
 
-class AsyncMcpTools:
+class AsyncMcpTools(AsyncEntering):
     """The tools of a server, for the time that it is entered.
 
     `server` and `options` are what `mcp.Client` takes: a URL, the parameters of a program to be
@@ -38,7 +39,7 @@ class AsyncMcpTools:
         await self._client.__aexit__(*details)
 
 
-class McpTools:
+class McpTools(Entering):
     """The same for programs without an event loop: it has one in a thread of its own."""
 
     def __init__(

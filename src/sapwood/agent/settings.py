@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from functools import partial
 from hashlib import sha256
-from typing import Any, TypedDict
+from operator import attrgetter
+from typing import Any, ClassVar, Self, TypedDict
 
 import msgspec
 
+from ..calls import has_to_be_awaited
 from ..errors import UsageError
 from ..model import ModelInput, ToolDefinition, Usage
 from ..rules import check
-from .schemas import strict_schema_of
+from ..rules.schemas import strict_schema_of
+from ..rules.wording import a_kind, with_article
+from ..session.settings import refuse_unknown
 from .tools import Tool, refuse_name, tool_of
 
 MAX_STEPS = 20
@@ -21,8 +26,6 @@ RETRIES = 2
 OUTPUT_TRIES = 3
 KEY = "agent"
 """Where a whole answer's metadata says who gave it; one that was cut off has none."""
-RESULTS = "results"
-"""Where a message's `extra` keeps results that were cut for the model, by the call's id."""
 
 
 class AgentFields(TypedDict, total=False):
@@ -39,6 +42,7 @@ class AgentFields(TypedDict, total=False):
     budget: int | None
     max_result_chars: int
     tool_timeout_s: float | None
+    in_thread: bool
     before_respond: Callable[..., Any] | None
     on_context_update: Callable[..., Any] | None
 
@@ -80,6 +84,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     budget: int | None = None
     max_result_chars: int = MAX_RESULT_CHARS
     tool_timeout_s: float | None = None
+    in_thread: bool = False
     before_respond: Callable[..., Any] | None = None
     on_context_update: Callable[..., Any] | None = None
 
@@ -94,27 +99,96 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(given, prompt="\n\n".join(texts))
 
 
+def check_twin(agent: object, value: object, kind: type, path: str) -> None:
+    """Refuse sessions that are none, or of the other twin: the agent has to be of the same."""
+    if isinstance(value, kind):
+        return
+    own, wanted = type(agent).__name__, kind.__name__
+    if type(value).__name__ != _twin(wanted):
+        also = ", or its id" if path == "session" else ""
+        raise UsageError(f"{path} is {a_kind(value)}: give {with_article(wanted)}{also}", path=path)
+    raise UsageError(
+        f"{path} is {a_kind(value)}, and {own} works with {with_article(wanted)}: take "
+        f"{_twin(own)}, or what sapwood.{'open_async' if wanted.startswith('Async') else 'open'} "
+        "gives",
+        path=path,
+    )
+
+
+def _twin(name: str) -> str:
+    return name.removeprefix("Async") if name.startswith("Async") else f"Async{name}"
+
+
+def is_approval(given: object) -> bool:
+    """Whether it says of calls, all together or each by its id, that they may be done, or not."""
+    if not isinstance(given, Mapping):
+        return given is None or isinstance(given, bool)
+    return all(isinstance(id, str) and isinstance(it, bool) for id, it in given.items())
+
+
 def settings_for(
-    model: Any, name: str, tools: Sequence[Any], fields: Mapping[str, Any]
+    agent: object,
+    model: Any,
+    name: str,
+    tools: Sequence[Any],
+    fields: Mapping[str, Any],
+    *,
+    awaits: bool,
 ) -> AgentSettings:
-    """Check what an agent is made of."""
-    check.function(model, "model")
-    refuse_name(name)
-    for field in fields:
-        if field not in AgentFields.__annotations__:
-            known = ", ".join(AgentFields.__annotations__)
-            raise UsageError(f"there is no keyword {field!r}: use {known}", path=field)
+    """Check what an agent is made of; `awaits` says whether it can await."""
+    _check_model(model)
+    refuse_name(name, "name")
+    refuse_unknown(fields, AgentFields, ("name", "tools", "sessions"))
     for limit in ("max_steps", "max_tokens", "max_cost_micros", "budget", "max_result_chars"):
         if fields.get(limit) is not None:
             check.count(fields[limit], limit, 1)
     check.count(fields.get("retries", 0), "retries", 0)
+    check.instance(fields.get("in_thread", False), bool, "in_thread")
     named: dict[str, Tool] = {}
-    for made in map(tool_of, tools):
+    for given in tools:
+        if type(given).__name__ == _twin(type(agent).__name__):
+            raise UsageError(
+                f"a tool is {a_kind(given)}: take {type(agent).__name__}", path="tools"
+            )
+        made = tool_of(given)
         if made.name in named:
             raise UsageError(f"there are two tools {made.name!r}: rename one", path="tools")
         named[made.name] = made
+    called = [("model", "the model", model)]
+    called += [("tools", f"the tool {it.name!r}", it.function) for it in named.values()]
+    for path, what, function in called:
+        if not awaits and has_to_be_awaited(function):
+            own = type(agent).__name__
+            raise UsageError(
+                f"{what} has to be awaited, which {own} does not: take Async{own}, or give a plain "
+                "function",
+                path=path,
+            )
     settings = AgentSettings(model=model, name=name, tools=named, **fields)
     return settings if settings.output is None else _with_output(settings)
+
+
+def _check_model(model: Any) -> None:
+    if callable(model):
+        return
+    if hasattr(model, "messages") or hasattr(model, "chat"):
+        kind = "OpenAIChat" if hasattr(model, "chat") else "AnthropicMessages"
+        kind = f"Async{kind}" if _is_named(model, "Async") else kind
+        raise UsageError(
+            f"model is {a_kind(model)}, the client alone: wrap it, {kind}(client, 'a-model')",
+            path="model",
+        )
+    if isinstance(model, str):
+        raise UsageError(
+            f"model is a name: give what asks it, as OpenAIChat(openai.OpenAI(), {model!r})",
+            path="model",
+        )
+    check.function(model, "model")
+
+
+def _is_named(client: object, prefix: str) -> bool:
+    """Whether a client is of the SDK's for an event loop, or of those without one."""
+    return any(kind.__name__.startswith(prefix) for kind in type(client).__mro__)
 
 
 def _with_output(settings: AgentSettings) -> AgentSettings:
@@ -153,10 +227,29 @@ class Spent:
 class SdkModel:
     """What the models of all vendors share: a client of the SDK's, a model's name, and options."""
 
+    awaits: ClassVar[bool]
+    """Whether the client's calls are awaited."""
+    method: ClassVar[str]
+    """The client's method that is called."""
+
     def __init__(self, client: Any, model: str, **options: Any) -> None:
+        own = type(self).__name__
         if not isinstance(model, str) or not model:
             raise UsageError("model must be the name of a model", path="model")
-        self._client = client
+        try:
+            self._create = attrgetter(self.method)(client)
+        except AttributeError:
+            raise UsageError(
+                f"client is {a_kind(client)}, and has no {self.method}: give {own}(client, model) "
+                "a client of the vendor's SDK",
+                path="client",
+            ) from None
+        if _is_named(client, "Sync" if self.awaits else "Async"):
+            raise UsageError(
+                f"client is {a_kind(client)}: take {_twin(own)}, or give {own} the SDK's client "
+                f"with{'' if self.awaits else 'out'} await",
+                path="client",
+            )
         self._options = {**self._defaults(), **options}
         self.name = model
 
@@ -166,7 +259,12 @@ class SdkModel:
     def _defaults(self) -> dict[str, Any]:
         return {}
 
-    def _with(self, **options: Any) -> Any:
+    def _asking(self, asked: Mapping[str, Any]) -> Callable[[], Any]:
+        """Return the call that asks the model for a stream."""
+        return partial(self._create, **asked, model=self.name, stream=True, **self._options)
+
+    def _with(self, **options: Any) -> Self:
+        """Return the same model with more options."""
         other = copy(self)
         other._options = {**self._options, **options}
         return other

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, cast, get_type_hints
 
 import msgspec
@@ -12,9 +13,9 @@ import msgspec
 from ..context.model_tools import read_arguments
 from ..errors import UsageError
 from ..model import ToolDefinition
+from ..rules.schemas import read_value, schema_of
 from ..rules.wording import a_kind
 from .run_base import RunBase
-from .schemas import read_value, schema_of
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -27,7 +28,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     `arguments` is the type that the arguments are read as; without one they are given by name as
     the model wrote them. `run_argument` names the parameter that is given the run. Whether somebody
     has to approve of a call may depend on its arguments. What is not `repeatable` is not called
-    again when a process died before its result was stored.
+    again when a process died before its result was stored. On an event loop a plain function runs
+    there, or `in_thread`.
     """
 
     definition: ToolDefinition
@@ -36,6 +38,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     run_argument: str | None = None
     needs_approval: NeedsApproval = False
     repeatable: bool = True
+    in_thread: bool = False
 
     @property
     def name(self) -> str:
@@ -67,6 +70,7 @@ def tool(
     description: str | None = None,
     needs_approval: NeedsApproval = False,
     repeatable: bool = True,
+    in_thread: bool = False,
 ) -> Any:
     """Make a function a tool. A decorator, with or without settings.
 
@@ -75,6 +79,10 @@ def tool(
 
     def made(function: Callable[..., Any]) -> Tool:
         called = str(name or getattr(function, "__name__", ""))
+        if name is None and called in ("", "<lambda>"):
+            raise UsageError(
+                f"the tool {function!r:.80} has no name: use tool(name=...)(function)", path="tools"
+            )
         refuse_name(called)
         arguments, run_argument = _arguments_of(function, called)
         schema = {**schema_of(arguments), "additionalProperties": False}
@@ -86,16 +94,17 @@ def tool(
             run_argument=run_argument,
             needs_approval=needs_approval,
             repeatable=repeatable,
+            in_thread=in_thread,
         )
 
     return made if function is None else made(function)
 
 
-def refuse_name(name: str) -> None:
+def refuse_name(name: str, path: str = "tools") -> None:
     """Refuse a name that no vendor takes for a tool."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} is no name for a tool: use up to 64 letters, digits, _ and -", path="tools"
+            f"{name!r} is no name for a tool: use up to 64 letters, digits, _ and -", path=path
         )
 
 
@@ -115,7 +124,8 @@ def tool_of(given: Any) -> Tool:
 def _arguments_of(function: Callable[..., Any], name: str) -> tuple[Any, str | None]:
     """Return the type of a function's arguments, and which of them is the run."""
     try:
-        hints = get_type_hints(function, include_extras=True)
+        typed = function.func if isinstance(function, partial) else function
+        hints = get_type_hints(typed, include_extras=True)
     except (NameError, TypeError) as error:
         raise UsageError(
             f"the types of {name!r} cannot be read ({error}): give types of the module's top level",

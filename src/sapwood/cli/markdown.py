@@ -19,7 +19,7 @@ from ..model import (
 from ..rules.wording import counted
 from ..session import SessionManager
 from ..transfer import Exported
-from .output import clean, encode_json
+from .output import Output, clean, encode_json
 from .records import lineage_of, local
 from .settings import iter_pages
 
@@ -30,13 +30,13 @@ _MEANT = re.compile(r"([\\`*_{}\[\]<>#|!])")
 
 
 def markdown_lines(
-    sessions: SessionManager, ids: Sequence[str] | None, done: Exported
+    sessions: SessionManager, ids: Sequence[str] | None, done: Exported, output: Output
 ) -> Iterator[bytes]:
     """Write sessions, or all of the owner, each with the messages on the path to its tip."""
     for record in _records(sessions, ids):
         yield ("\n" if done.names else "").encode()
         done.names.add(record.id)
-        yield _heading(record).encode()
+        yield _heading(record, output).encode()
         depth, more = 0, True
         while more:
             query = Read(overlays=False, after=depth, limit=PAGE, max_bytes=PAGE_BYTES)
@@ -56,9 +56,9 @@ def _records(sessions: SessionManager, ids: Sequence[str] | None) -> Iterator[Se
         yield from page.sessions
 
 
-def _heading(record: SessionRecord) -> str:
+def _heading(record: SessionRecord, output: Output) -> str:
     facts = [
-        f"`{clean(record.id)}`",
+        f"`{output.id(record.id)}`",
         counted(record.messages, "message"),
         f"begun {local(record.created_at)}",
         *(f"#{_plain(tag)}" for tag in record.tags),
@@ -66,7 +66,7 @@ def _heading(record: SessionRecord) -> str:
     origin = lineage_of(record, {})
     if origin:
         facts.insert(1, f"from {_plain(origin)}")
-    return f"# {_plain(record.title or record.id)}\n\n{' · '.join(facts)}\n"
+    return f"# {_plain(record.title or output.id(record.id))}\n\n{' · '.join(facts)}\n"
 
 
 def _plain(text: str) -> str:

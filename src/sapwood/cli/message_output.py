@@ -30,24 +30,25 @@ def show_message(sessions: SessionManager, session: str, id: str, output: Output
     if output.is_json:
         output.json({**message_json(message), "session": chat.id, "parent": above})
         return
-    output.passage(_heading(message), text_of(message), "cyan")
-    for line in _notes(message, above, chat.id):
+    output.passage(_heading(message, output), text_of(message), "cyan")
+    for line in _notes(message, above, chat.id, output):
         output.line(output.style(line, dim=True))
 
 
-def _heading(message: Message) -> str:
+def _heading(message: Message, output: Output) -> str:
     said_by = clean(f"{message.role} {message.name}" if message.name else message.role)
-    return f"{said_by}  {clean(message.id)}  {local(message.created_at)}"
+    return f"{said_by}  {output.id(message.id)}  {local(message.created_at)}"
 
 
-def _notes(message: Message, above: str | None, session: str) -> list[str]:
+def _notes(message: Message, above: str | None, session: str, output: Output) -> list[str]:
     """Say where a message stands, and what is kept beside it."""
-    follows = f"follows {clean(above)}" if above else "the first"
+    follows = f"follows {output.id(above)}" if above else "the first"
     figures = [f"message {message.depth}", follows, counted(message.tokens, "token")]
     if message.version > 1:
         figures.append(f"version {message.version}")
     if message.home != session:
-        figures.append(f"written in {clean(message.home)}" if message.home else "its home is gone")
+        home = message.home
+        figures.append(f"written in {output.id(home)}" if home else "its home is gone")
     kept = [("metadata", message.metadata), ("extra", message.extra)]
     return [
         " · ".join(figures),
@@ -59,6 +60,6 @@ def _show_overlay(overlay: Overlay, output: Output) -> None:
     if output.is_json:
         output.json(overlay_json(overlay))
         return
-    head = f"summary  {clean(overlay.id)}  {local(overlay.created_at)}"
+    head = f"summary  {output.id(overlay.id)}  {local(overlay.created_at)}"
     output.passage(head, overlay.summary, "magenta")
     output.line(output.style(saving_of(overlay), dim=True))

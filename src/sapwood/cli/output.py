@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from ..model.short_id import short
 from .pager import PagedStream
 
 AdvanceBar = Callable[[int, int], None]
@@ -56,6 +57,10 @@ class Output:
         self.width = shutil.get_terminal_size().columns if self.is_terminal else None
         self.has_colours = _wants_colours(self.is_terminal)
         self.is_ascii = not _can_say("●┃…", sys.stdout.encoding)
+
+    def id(self, id: str) -> str:
+        """Write an id: for people its beginning, and for programs all of it."""
+        return clean(short(id) if self.is_terminal else id)
 
     def answer(self, value: Any, *lines: str) -> None:
         """Write a value where JSON is wanted, and lines of text elsewhere."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 
 from ..errors import NotFoundError, UsageError
 from ..model import Overlay
+from ..model.short_id import short as short
 from ..rules.wording import did_you_mean
 from ..session import Session, SessionManager
 from .settings import OTHER_OWNER, iter_pages
@@ -15,19 +16,6 @@ from .settings import OTHER_OWNER, iter_pages
 PAGE = 500
 MOST_CANDIDATES = 5
 NEAREST_OF = 1_000
-
-# The fourteen digits that say when one of ours was made are no other's of the same program. Of a
-# UUID, three groups: in the newer kinds they tell those of one millisecond apart.
-_MADE = re.compile(
-    "([0-9a-f]{14})(?:[0-9a-f]{16}|[0-9a-f]{18})"
-    "|([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4})-[0-9a-f]{4}-[0-9a-f]{12}"
-).fullmatch
-
-
-def short(id: str) -> str:
-    """Return the beginning of an id that a program made, and any other whole."""
-    made = _MADE(id)
-    return id if made is None else made[1] or made[2]
 
 
 def session_id(sessions: SessionManager, given: str, *, takes_names: bool = True) -> str:
@@ -95,7 +83,11 @@ def _beginning(
 def _only(found: list[str], given: str, what: str, several: str = "") -> str:
     if len(found) == 1:
         return found[0]
-    names = ", ".join(map(repr, found[:MOST_CANDIDATES]))
+    named = found[:MOST_CANDIDATES]
+    begun = [short(id) for id in found]
+    if sys.stderr.isatty() and len(set(begun)) == len(found):
+        named = begun[:MOST_CANDIDATES]  # told apart by these, too
+    names = ", ".join(map(repr, named))
     others = " and others" if len(found) > MOST_CANDIDATES else ""
     raise UsageError(
         f"several {several or f'{what}s'} begin with {given!r}: {names}{others}; write more of the "

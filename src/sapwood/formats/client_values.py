@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import UsageError
 from ..rules.codec import copy_json
 from ..rules.ids import check_name
+from ..rules.wording import with_article
 from .unmapped_fields import Json
 
 _NAMES = {dict: "JSON object", list: "list", str: "string", bool: "boolean"}
@@ -61,7 +62,7 @@ def _what(value: Any) -> str:
         return "missing or null"
     if isinstance(value, str) and len(value) < 60:
         return repr(value)
-    return f"a {_NAMES.get(type(value), type(value).__name__)}"
+    return with_article(_NAMES.get(type(value), type(value).__name__))
 
 
 def mapping(value: Any, path: str) -> Json:

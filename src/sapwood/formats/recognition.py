@@ -214,10 +214,15 @@ def _untyped(piece: Json, path: str) -> UsageError:
         advice = "is a whole message: give it to append in place of the role, or to append_all"
     elif isinstance(piece.get("text"), str):
         advice = 'has no type: give the text itself, or {"type": "text", "text": ...}'
+    elif "content" in piece:
+        advice = (
+            'looks most like a message without a role: give {"role": ..., "content": ...} to '
+            "append in place of the role, or the content alone"
+        )
     else:
         named = ", ".join(map(repr, list(piece)[:5])) or "nothing"
         likely = [kind for kind, fields in _FORMS.items() if not fields.keys().isdisjoint(piece)]
-        like = f": it looks most like a {likely[0]!r}" if likely else ""
+        like = f": it looks most like the type {likely[0]!r}" if likely else ""
         advice = f"has no type, and holds {named}{like} ({ON_PURPOSE})"
     return UsageError(f"{path} {advice}", path=path)
 

@@ -49,6 +49,19 @@ class _Dated:
         return datetime_of(self.created_us)
 
 
+class _Said:
+    """What has parts that can be read as text."""
+
+    __slots__ = ()
+
+    parts: list[Part]
+
+    @property
+    def text(self) -> str:
+        """The text parts, one after the other."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+
 class Position(msgspec.Struct, frozen=True, order=True):
     """Where a message stands: given once, never used again. `depth` counts from the root, from 1.
 
@@ -59,7 +72,7 @@ class Position(msgspec.Struct, frozen=True, order=True):
     depth: int
 
 
-class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
+class NewMessage(_Said, msgspec.Struct, frozen=True, kw_only=True):
     """A message to append. Without an id it gets one; without tokens they are estimated.
 
     `name` tells several speakers of one role apart. `created_us` is for what was said elsewhere
@@ -81,7 +94,7 @@ class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
     digest: bytes | None = None
 
 
-class Message(_Dated, msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Message(_Dated, _Said, msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A stored message. `home` is the session that wrote it, or None when that is gone.
 
     `data_at` is where the version of the data stands that holds there; None when there is none.
@@ -105,11 +118,6 @@ class Message(_Dated, msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def position(self) -> Position:
         """The place in the tree."""
         return Position(self.segment, self.depth)
-
-    @property
-    def text(self) -> str:
-        """The text parts, one after the other."""
-        return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
 
     @property
     def reasoning(self) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from .message import Root
-from .part import Part, TextPart
+from .message import Root, _Said
+from .part import Part
 
 
 class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,7 +18,7 @@ class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
     schema: dict[str, Any]
 
 
-class ModelMessage(msgspec.Struct, frozen=True, kw_only=True):
+class ModelMessage(_Said, msgspec.Struct, frozen=True, kw_only=True):
     """A message as a model is shown it. `id` is None for what is not stored as a message."""
 
     role: str
@@ -26,11 +26,6 @@ class ModelMessage(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = {}
     id: str | None = None
     name: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The text parts, one after the other."""
-        return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
 class ModelInput(msgspec.Struct, frozen=True, kw_only=True):

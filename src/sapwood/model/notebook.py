@@ -21,6 +21,7 @@ from .part import (
     ToolCallPart,
     ToolResultPart,
 )
+from .short_id import short
 
 MOST_TEXT = 200
 MOST_PROMPT = 2_000
@@ -53,7 +54,7 @@ def message_row(role: str, parts: Sequence[Part], *notes: str, name: str | None 
 
 def stored_row(message: Message, *notes: str) -> str:
     """Return a row for a stored message."""
-    return message_row(message.role, message.parts, message.id, *notes, name=message.name)
+    return message_row(message.role, message.parts, short(message.id), *notes, name=message.name)
 
 
 def row(head: str, text: str, *notes: str) -> str:

@@ -68,7 +68,8 @@ class FilePart(_PartBase, frozen=True, kw_only=True, tag="file", gc=False):
     extra: dict[str, Any] = {}
 
 
-class OtherPart(_PartBase, frozen=True, kw_only=True, tag="other", gc=False):
+# Its one field may be given without its name: it wraps whatever object is given.
+class OtherPart(_PartBase, frozen=True, tag="other", gc=False):
     """Any other JSON object, carried unchanged."""
 
     value: dict[str, Any]

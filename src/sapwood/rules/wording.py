@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+_YOU = re.compile(r"uni(?!n|m)|us[aeu]|ut[ci]|uu|ur[il]|eu|one", re.IGNORECASE)
+"""How words begin that are spelt with a vowel and spoken with none: a unit, a usage, a URL."""
 
 
 def a_kind(value: object) -> str:
@@ -17,7 +21,8 @@ def with_article(noun: str) -> str:
     """Return a noun with its article, if it is no plural."""
     if noun.endswith("s"):
         return noun
-    return f"an {noun}" if noun[:1].lower() in tuple("aeiou") else f"a {noun}"
+    is_vowel = noun[:1].lower() in tuple("aeiou") and not _YOU.match(noun)
+    return f"an {noun}" if is_vowel else f"a {noun}"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

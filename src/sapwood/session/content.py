@@ -98,6 +98,12 @@ def as_new_message(
         if content is None:
             raise UsageError("the message has no content: give a string or parts", path="content")
         return new_message(role, content, counter, id=id, name=name, metadata=metadata)
+    given: Any = role
+    is_message = isinstance(given, (NewMessage, Mapping, Sequence)) or hasattr(given, "model_dump")
+    if content is not None and not is_message:
+        raise UsageError(
+            f"role is {a_kind(role)}: it comes first, as in append('user', ...)", path="role"
+        )
     if any(it is not None for it in (content, id, name, metadata)):
         raise UsageError(
             "a whole message was given: content, id, name and metadata belong into it",

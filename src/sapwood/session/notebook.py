@@ -10,6 +10,7 @@ import msgspec
 from ..errors import NotFoundError, SapwoodError
 from ..model import Message, Part, Position, Read, Root, SessionRecord
 from ..model import notebook as html
+from ..model.short_id import short
 
 if TYPE_CHECKING:
     from ._async.stored_session import AsyncStoredSession
@@ -48,7 +49,8 @@ class SessionView:
         except SapwoodError as error:
             told = html.note(f"it cannot be read: {error}")
             return html.page(stored.id, [f"of {stored.owner}"], [told])
-        return html.page(record.title or record.id, _facts(record, stored.owner), body)
+        title = record.title or short(record.id)
+        return html.page(title, _facts(record, stored.owner), body)
 
 
 def _facts(record: SessionRecord, owner: str) -> list[str]:
@@ -56,12 +58,12 @@ def _facts(record: SessionRecord, owner: str) -> list[str]:
     at = f" at depth {record.forked_at.depth}" if record.forked_at else ""
     budget = "" if record.budget is None else f" of {record.budget:,}"
     return [
-        record.id if record.title else "",
+        short(record.id) if record.title else "",
         f"of {owner}",
         html.many(record.messages, "message"),
         f"{record.context_tokens:,}{budget} tokens shown",
         record.state,
-        f"{parent.kind.value} of {parent.session}{at}" if parent else "",
+        f"{parent.kind.value} of {short(parent.session)}{at}" if parent else "",
         f"active {html.minute(record.active_at)}",
     ]
 

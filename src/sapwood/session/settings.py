@@ -12,7 +12,7 @@ from ..errors import UsageError
 from ..model import Edge, EdgeKind, Event, SystemFields, SystemPatch
 from ..rules import check
 from ..rules.tokens import TokenCounter, estimate_text
-from ..rules.wording import a_kind
+from ..rules.wording import a_kind, did_you_mean
 from .content import Sanitizer
 
 # Blocks and compaction are loaded by the sessions that have them: others do not pay for it.
@@ -165,9 +165,9 @@ class NewSessionFields(RecordFields, total=False):
     parent: Edge | str | None
 
 
-def new_session_fields(fields: NewSessionFields) -> dict[str, Any]:
+def new_session_fields(fields: NewSessionFields, beside: Sequence[str]) -> dict[str, Any]:
     """Refuse unknown keywords, and make a parent's id an edge."""
-    refuse_unknown(fields, NewSessionFields)
+    refuse_unknown(fields, NewSessionFields, beside)
     rest: dict[str, Any] = {**fields}
     if isinstance(rest.get("parent"), str):
         rest["parent"] = Edge(kind=EdgeKind.BRANCH, session=rest["parent"])
@@ -182,7 +182,8 @@ def refuse_unknown(fields: Mapping[str, object], known: type, beside: Sequence[s
     names = [*beside, *known.__annotations__]
     for name in fields:
         if name not in names:
-            raise UsageError(f"there is no keyword {name!r}: use {', '.join(names)}", path=name)
+            advice = did_you_mean(name, names) or f": use {', '.join(names)}"
+            raise UsageError(f"there is no keyword {name!r}{advice}", path=name)
 
 
 class SessionFilters(TypedDict, total=False):
@@ -293,6 +294,10 @@ class Configurable:
     def on_event(self, listener: Listener) -> Self:
         """Add a listener, which is told of every change."""
         return self._set(listeners=(*self._setup.settings.listeners, listener))
+
+    def with_roles(self, roles: Collection[str]) -> Self:
+        """Let messages have these roles, too, beside the usual ones; they are not stored."""
+        return self._set(roles=self._setup.settings.roles | _roles(roles))
 
     def with_sanitizer(self, sanitizer: Sanitizer) -> Self:
         """Show it each message before it is stored: it gives back what is stored, or raises."""

@@ -17,18 +17,18 @@ class AsyncStreams:
     """Begins streams on an event loop."""
 
     @staticmethod
-    async def begin(value: Any) -> Any:
+    async def begin(value: Any, *, in_thread: bool = False) -> Any:
         """Fetch an iterator's first item, or enter a context manager; return what is neither.
 
-        What comes back is used as the stream itself would be, from its first item on.
+        What comes back is used as the stream itself would be, from its first item on. A plain one
+        is begun on the loop, or `in_thread`.
         """
         if isinstance(value, AsyncIterator) and not _is_file(value):
             return await AsyncBegunIterator(value).fetched()
         if _is_manager(value, "__aenter__", "__aexit__"):
             return AsyncEnteredStream(value, await value.__aenter__())
         if _is_stream(value):
-            # It waits for its server, and the loop must not.
-            return await AsyncCall.within(None, Streams.begin, value)
+            return await AsyncCall.within(None, Streams.begin, value, in_thread=in_thread)
         return value
 
 
@@ -36,7 +36,7 @@ class Streams:
     """Begins streams without an event loop."""
 
     @staticmethod
-    def begin(value: Any) -> Any:
+    def begin(value: Any, *, in_thread: bool = False) -> Any:
         """Fetch an iterator's first item, or enter a context manager; return what is neither.
 
         What comes back is used as the stream itself would be, from its first item on.

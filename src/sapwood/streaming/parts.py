@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..model import NewMessage, Part, ReasoningPart, TextPart, ToolCallPart, Usage
+from ..rules.wording import a_kind
 from .events import (
     CallEvent,
     CallStartEvent,
@@ -45,7 +46,7 @@ class PartReader(StreamReader):
             case _ if isinstance(item, Part):
                 self._parts.append(item)
                 return (PartEvent(part=item),)
-        raise UsageError(f"the stream gave a {type(item).__name__} after parts", path="response")
+        raise UsageError(f"the stream gave {a_kind(item)} after parts", path="response")
 
     def finish(self) -> list[StreamEvent]:
         """Return the last events, once."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import UsageError
-from ..model import NewMessage, TextPart
+from ..model import NewMessage, TextPart, Usage
 from ..rules.wording import a_kind
 from .events import StreamEvent, TextEvent
 from .reader import NOTHING, StreamReader, joined
 
 
 class TextReader(StreamReader):
-    """Reads pieces of text, whose end is the answer's."""
+    """Reads pieces of text, whose end is the answer's, and what they cost."""
 
     def __init__(self, model: str) -> None:
         super().__init__(model)
@@ -20,6 +20,9 @@ class TextReader(StreamReader):
 
     def read(self, item: Any) -> tuple[StreamEvent, ...]:
         """Return the events of an item."""
+        if isinstance(item, Usage):
+            self.usage, self.id = item, item.id
+            return NOTHING
         if not isinstance(item, str):
             raise UsageError(f"the stream gave {a_kind(item)} after text", path="response")
         if not item:

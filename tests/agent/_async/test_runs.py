@@ -13,7 +13,7 @@ from sapwood import NewMessage, TextPart, ToolCallPart
 from sapwood.agent import AsyncAgent, AsyncAgentRun, tool
 from sapwood.compaction import create_compact_function
 from sapwood.errors import ContextOverflowError, SessionBusyError, UsageError
-from sapwood.model import ModelInput, Usage
+from sapwood.model import ModelInput, Part, Usage
 
 CALL = ToolCallPart(call_id="c1", name="send", input={"to": "bob"})
 
@@ -68,12 +68,15 @@ class Sent:
         {"choices": [{"message": {"role": "assistant", "content": "Yes."}}]},
         ["Y", "es."],
         [TextPart(text="Y"), TextPart(text="es."), Usage(id="u")],
+        ["Y", Usage(id="u"), "es."],
     ],
-    ids=["text", "message", "plain", "completion", "pieces", "parts"],
+    ids=["text", "message", "plain", "completion", "pieces", "parts", "usage"],
 )
 async def test_a_model_is_any_function(chat: sapwood.AsyncSession, said: Any) -> None:
     answer = await AsyncAgent(Script(said)).run("Done?", session=chat)
     assert answer.text == "Yes."
+    has_usage = isinstance(said, list) and any(isinstance(it, Usage) for it in said)
+    assert [it.calls for it in await chat.usage()] == ([1] if has_usage else [])
 
 
 async def test_an_empty_answer_ends_the_turn_without_one(chat: sapwood.AsyncSession) -> None:
@@ -95,7 +98,9 @@ async def test_a_session_is_named_or_new(sessions: sapwood.AsyncSessionManager) 
 async def test_parallel_calls_run_at_once(chat: sapwood.AsyncSession, meet: Callable) -> None:
     """Each waits for the other."""
     model = Script(called("meet", {}, {}), "Done.")
-    answer = await AsyncAgent(model, tools=[tool(name="meet")(meet)]).run("Go!", session=chat)
+    answer = await AsyncAgent(model, tools=[tool(name="meet", in_thread=True)(meet)]).run(
+        "Go!", session=chat
+    )
     assert answer.text == "Done."
     assert model.results == [("met", False), ("met", False)]
 
@@ -147,6 +152,26 @@ async def test_a_large_result_is_cut_for_the_model_and_kept_whole(
     assert shown == "x" * 100 + "\n[900 of 1000 characters are left out here]"
     kept = (await chat.history()).messages_only[2]
     assert kept.extra["results"] == {"c1": "x" * 1000}
+
+
+async def test_what_a_sanitizer_hides_is_kept_nowhere(chat: sapwood.AsyncSession) -> None:
+    """Neither beside a result that was cut, nor beside the question."""
+
+    def hide(message: NewMessage) -> NewMessage:
+        told = msgspec.json.encode(message.parts).replace(b"4711", b"****")
+        return msgspec.structs.replace(message, parts=msgspec.json.decode(told, type=list[Part]))
+
+    def read() -> str:
+        return "x" * 200 + "4711"
+
+    chat.with_sanitizer(hide)
+    model = Script(called("read", {}), "Long.")
+    agent = AsyncAgent(model, tools=[read], max_result_chars=100)
+    await agent.run("Go!", session=chat, sent="Her pin is 4711.")
+    asked, _, results, _ = (await chat.history()).messages_only
+    assert asked.extra["sent"] == "Her pin is ****."
+    assert results.extra["results"] == {"c1": "x" * 200 + "****"}
+    assert "4711" not in str(model.given)
 
 
 async def test_a_tool_of_the_session_is_called(sessions: sapwood.AsyncSessionManager) -> None:
@@ -283,6 +308,17 @@ async def test_calls_of_an_answer_that_was_too_long_are_not_done(
     assert (answer.reason, answer.text, sent.to) == ("length", "Hm.", [])
 
 
+@pytest.mark.parametrize("fence", ["```json\n{}\n```", "\n```\n{}```\n", "```JSON \n{}\n  ```"])
+async def test_a_typed_answer_may_stand_in_a_fence(chat: sapwood.AsyncSession, fence: str) -> None:
+    class Pair(msgspec.Struct):
+        left: int
+
+    agent = AsyncAgent(Script(fence.replace("{}", '{"left": 1}')), output=Pair)
+    answer = await agent.run("Go!", session=chat, id="q")
+    assert (answer.output, answer.steps) == (Pair(1), 1)
+    assert (await agent.run("Go!", session=chat, id="q")).output == Pair(1)
+
+
 async def test_an_answer_that_never_fits_ends_the_run(chat: sapwood.AsyncSession) -> None:
     class Pair(msgspec.Struct):
         left: int
@@ -315,13 +351,30 @@ async def test_a_call_waits_for_an_approval(chat: sapwood.AsyncSession, approve:
     answer = await agent.run("Go!", session=chat)
     assert (answer.reason, answer.waiting) == ("waiting", [CALL])
     assert (await chat.find_turn(answer.turn)).state == "waiting"
-    assert (await agent.resume(chat, approve={"other": True})).waiting == [CALL]
+    assert (await agent.resume(chat)).waiting == [CALL]
     assert sent.to == []
     answer = await agent.resume(chat, approve=approve)
     is_yes = approve in (True, {"c1": True})
     assert answer.text == "Done."
     assert sent.to == (["bob"] if is_yes else [])
     assert model.results[0][1] is not is_yes
+
+
+@pytest.mark.parametrize("approve", ["yes", 1, {"typo": True}, {"c1": "yes"}, {1: True}])
+async def test_an_approval_of_nothing_is_refused_and_the_turn_waits_on(
+    chat: sapwood.AsyncSession, approve: Any
+) -> None:
+    sent = Sent()
+    agent = AsyncAgent(
+        Script([CALL], "Done."), tools=[sent.tool(needs_approval=True, repeatable=False)]
+    )
+    answer = await agent.run("Go!", session=chat)
+    with pytest.raises(UsageError, match="'c1'") as told:
+        await agent.resume(chat, approve=approve)
+    assert told.value.path == "approve"
+    assert (await chat.find_turn(answer.turn)).state == "waiting"
+    assert (await agent.resume(chat, approve={"c1": True})).is_complete
+    assert sent.to == ["bob"]
 
 
 @pytest.mark.parametrize("approve", [True, {"c1": True}])
@@ -510,7 +563,9 @@ async def test_a_sub_agent_waits_and_goes_on(chat: sapwood.AsyncSession) -> None
     model = Script(both, "All done.")
     agent = AsyncAgent(model, tools=[helper, note])
     assert (await agent.run("Go!", session=chat)).waiting == [CALL]
-    answer = await agent.resume(chat, approve=True)
+    with pytest.raises(UsageError, match="'typo', which does not wait: 'c1' do"):
+        await agent.resume(chat, approve={"typo": True})
+    answer = await agent.resume(chat, approve={"c1": True})
     assert (answer.text, sent.to, other) == ("All done.", ["bob"], [1])
 
 

@@ -15,7 +15,7 @@ from sapwood import NewMessage, TextPart, ToolCallPart
 from sapwood.agent import Agent, AgentRun, tool
 from sapwood.compaction import create_compact_function
 from sapwood.errors import ContextOverflowError, SessionBusyError, UsageError
-from sapwood.model import ModelInput, Usage
+from sapwood.model import ModelInput, Part, Usage
 
 CALL = ToolCallPart(call_id="c1", name="send", input={"to": "bob"})
 
@@ -70,12 +70,15 @@ class Sent:
         {"choices": [{"message": {"role": "assistant", "content": "Yes."}}]},
         ["Y", "es."],
         [TextPart(text="Y"), TextPart(text="es."), Usage(id="u")],
+        ["Y", Usage(id="u"), "es."],
     ],
-    ids=["text", "message", "plain", "completion", "pieces", "parts"],
+    ids=["text", "message", "plain", "completion", "pieces", "parts", "usage"],
 )
 def test_a_model_is_any_function(chat: sapwood.Session, said: Any) -> None:
     answer = Agent(Script(said)).run("Done?", session=chat)
     assert answer.text == "Yes."
+    has_usage = isinstance(said, list) and any(isinstance(it, Usage) for it in said)
+    assert [it.calls for it in chat.usage()] == ([1] if has_usage else [])
 
 
 def test_an_empty_answer_ends_the_turn_without_one(chat: sapwood.Session) -> None:
@@ -97,7 +100,7 @@ def test_a_session_is_named_or_new(sessions: sapwood.SessionManager) -> None:
 def test_parallel_calls_run_at_once(chat: sapwood.Session, meet: Callable) -> None:
     """Each waits for the other."""
     model = Script(called("meet", {}, {}), "Done.")
-    answer = Agent(model, tools=[tool(name="meet")(meet)]).run("Go!", session=chat)
+    answer = Agent(model, tools=[tool(name="meet", in_thread=True)(meet)]).run("Go!", session=chat)
     assert answer.text == "Done."
     assert model.results == [("met", False), ("met", False)]
 
@@ -149,6 +152,26 @@ def test_a_large_result_is_cut_for_the_model_and_kept_whole(
     assert shown == "x" * 100 + "\n[900 of 1000 characters are left out here]"
     kept = (chat.history()).messages_only[2]
     assert kept.extra["results"] == {"c1": "x" * 1000}
+
+
+def test_what_a_sanitizer_hides_is_kept_nowhere(chat: sapwood.Session) -> None:
+    """Neither beside a result that was cut, nor beside the question."""
+
+    def hide(message: NewMessage) -> NewMessage:
+        told = msgspec.json.encode(message.parts).replace(b"4711", b"****")
+        return msgspec.structs.replace(message, parts=msgspec.json.decode(told, type=list[Part]))
+
+    def read() -> str:
+        return "x" * 200 + "4711"
+
+    chat.with_sanitizer(hide)
+    model = Script(called("read", {}), "Long.")
+    agent = Agent(model, tools=[read], max_result_chars=100)
+    agent.run("Go!", session=chat, sent="Her pin is 4711.")
+    asked, _, results, _ = (chat.history()).messages_only
+    assert asked.extra["sent"] == "Her pin is ****."
+    assert results.extra["results"] == {"c1": "x" * 200 + "****"}
+    assert "4711" not in str(model.given)
 
 
 def test_a_tool_of_the_session_is_called(sessions: sapwood.SessionManager) -> None:
@@ -281,6 +304,17 @@ def test_calls_of_an_answer_that_was_too_long_are_not_done(
     assert (answer.reason, answer.text, sent.to) == ("length", "Hm.", [])
 
 
+@pytest.mark.parametrize("fence", ["```json\n{}\n```", "\n```\n{}```\n", "```JSON \n{}\n  ```"])
+def test_a_typed_answer_may_stand_in_a_fence(chat: sapwood.Session, fence: str) -> None:
+    class Pair(msgspec.Struct):
+        left: int
+
+    agent = Agent(Script(fence.replace("{}", '{"left": 1}')), output=Pair)
+    answer = agent.run("Go!", session=chat, id="q")
+    assert (answer.output, answer.steps) == (Pair(1), 1)
+    assert (agent.run("Go!", session=chat, id="q")).output == Pair(1)
+
+
 def test_an_answer_that_never_fits_ends_the_run(chat: sapwood.Session) -> None:
     class Pair(msgspec.Struct):
         left: int
@@ -311,13 +345,28 @@ def test_a_call_waits_for_an_approval(chat: sapwood.Session, approve: Any) -> No
     answer = agent.run("Go!", session=chat)
     assert (answer.reason, answer.waiting) == ("waiting", [CALL])
     assert (chat.find_turn(answer.turn)).state == "waiting"
-    assert (agent.resume(chat, approve={"other": True})).waiting == [CALL]
+    assert (agent.resume(chat)).waiting == [CALL]
     assert sent.to == []
     answer = agent.resume(chat, approve=approve)
     is_yes = approve in (True, {"c1": True})
     assert answer.text == "Done."
     assert sent.to == (["bob"] if is_yes else [])
     assert model.results[0][1] is not is_yes
+
+
+@pytest.mark.parametrize("approve", ["yes", 1, {"typo": True}, {"c1": "yes"}, {1: True}])
+def test_an_approval_of_nothing_is_refused_and_the_turn_waits_on(
+    chat: sapwood.Session, approve: Any
+) -> None:
+    sent = Sent()
+    agent = Agent(Script([CALL], "Done."), tools=[sent.tool(needs_approval=True, repeatable=False)])
+    answer = agent.run("Go!", session=chat)
+    with pytest.raises(UsageError, match="'c1'") as told:
+        agent.resume(chat, approve=approve)
+    assert told.value.path == "approve"
+    assert (chat.find_turn(answer.turn)).state == "waiting"
+    assert (agent.resume(chat, approve={"c1": True})).is_complete
+    assert sent.to == ["bob"]
 
 
 @pytest.mark.parametrize("approve", [True, {"c1": True}])
@@ -504,7 +553,9 @@ def test_a_sub_agent_waits_and_goes_on(chat: sapwood.Session) -> None:
     model = Script(both, "All done.")
     agent = Agent(model, tools=[helper, note])
     assert (agent.run("Go!", session=chat)).waiting == [CALL]
-    answer = agent.resume(chat, approve=True)
+    with pytest.raises(UsageError, match="'typo', which does not wait: 'c1' do"):
+        agent.resume(chat, approve={"typo": True})
+    answer = agent.resume(chat, approve={"c1": True})
     assert (answer.text, sent.to, other) == ("All done.", ["bob"], [1])
 
 

@@ -92,14 +92,14 @@ async def test_a_call_leaves_the_turn_open_and_its_usage_is_counted(
     assert [it.message for it in by_message] == [called.id, (await last(chat)).id]
 
 
-async def test_a_vendors_id_counts_once_and_costs_no_answer(chat: sapwood.AsyncSession) -> None:
+async def test_two_answers_of_one_id_are_both_counted(chat: sapwood.AsyncSession) -> None:
     for _ in range(2):
         async with chat.turn() as turn:
             await turn.append("user", "q")
             await read(turn.stream(sent(*completions.chunks("It ", "is."))))
             assert turn.state == "complete"
     [total] = await chat.usage()
-    assert total.calls == 1
+    assert total.calls == 2
 
 
 async def test_what_came_is_stored_while_nothing_more_comes(chat: sapwood.AsyncSession) -> None:

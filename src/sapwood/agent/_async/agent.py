@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Self, Unpack
 
+from ...calls import AsyncCall
 from ...errors import UsageError
+from ...event_loop import AsyncEntering
 from ...model import Edge, EdgeKind, ToolDefinition
-from ...rules.wording import a_kind
 from ...session._async.manager import AsyncSessionManager
 from ...session._async.session import AsyncSession
 from ...session.content import Content
+from ...session.settings import refuse_unknown
 from ...streaming import StreamEvent
 from ..answer import AgentAnswer
-from ..settings import AgentFields, ResumeFields, RunFields, delegate_id, settings_for
+from ..settings import (
+    AgentFields,
+    ResumeFields,
+    RunFields,
+    check_twin,
+    delegate_id,
+    settings_for,
+)
 from ..tools import Tool
 from .calls import WaitsForApprovalError
 from .run import AsyncAgentRun
@@ -27,7 +36,7 @@ TASK = {
 DELEGATE = "delegate"
 
 
-class AsyncAgentStream:
+class AsyncAgentStream(AsyncEntering):
     """The events of a run, as they happen. A context manager; leaving it early ends the run.
 
     The turn is then interrupted, and `Agent.resume` goes on with it.
@@ -64,6 +73,7 @@ class AsyncAgentStream:
         await self.aclose()
 
 
+@AsyncCall.reminding
 class AsyncAgent:
     """A model with tools, which answers in sessions. It holds no state: a store does.
 
@@ -81,7 +91,9 @@ class AsyncAgent:
         sessions: AsyncSessionManager | None = None,
         **fields: Unpack[AgentFields],
     ) -> None:
-        self._settings = settings_for(model, name, tools, fields)
+        self._settings = settings_for(self, model, name, tools, fields, awaits=AsyncCall.awaits)
+        if sessions is not None:
+            check_twin(self, sessions, AsyncSessionManager, "sessions")
         self._sessions = sessions
 
     def __repr__(self) -> str:
@@ -127,8 +139,8 @@ class AsyncAgent:
     ) -> AgentAnswer:
         """Go on with the turn at the tip: one that was cut off, or waits for an approval.
 
-        `approve` decides all calls that wait, or each by its id. A turn that is complete is given
-        as it was answered.
+        `approve` decides all calls that wait, or each by its id; an id that does not wait, while
+        others do, is refused. A turn that is complete is given as it was answered.
         """
         return await _answer_of(self._stream(session, None, fields))
 
@@ -154,6 +166,8 @@ class AsyncAgent:
     def _stream(
         self, session: AsyncSession | str | None, question: Content | None, fields: Any
     ) -> AsyncAgentStream:
+        known = ResumeFields if question is None else RunFields
+        refuse_unknown(fields, known, ("session",))
         runs: list[AsyncAgentRun] = []
         return AsyncAgentStream(self._events(session, question, fields, runs), runs)
 
@@ -165,11 +179,12 @@ class AsyncAgent:
         runs: list[AsyncAgentRun],
     ) -> AsyncIterator[StreamEvent]:
         if not isinstance(session, AsyncSession):
+            given: Any = session
+            if given is not None and not isinstance(given, str):
+                check_twin(self, given, AsyncSession, "session")
             if self._sessions is None:
                 raise UsageError("give the session, or sessions to the agent", path="session")
             sessions = self._sessions
-            if session is not None and not isinstance(session, str):
-                raise UsageError(f"session is {a_kind(session)}: give its id", path="session")
             session = await (sessions.create() if session is None else sessions.session(session))
         run = AsyncAgentRun(self._settings, session, question, **fields)
         runs.append(run)
@@ -192,7 +207,13 @@ class AsyncAgent:
         session = await sessions.session(id, kind=DELEGATE, parent=edge)
         approve = run.approve if run.call_id in run.decided else None
         done = AsyncAgentRun(
-            self._settings, session, task, id=id, context=run.context, approve=approve
+            self._settings,
+            session,
+            task,
+            id=id,
+            context=run.context,
+            approve=approve,
+            known=run.known,
         )
         async for _ in done.events():
             pass

@@ -7,15 +7,11 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from ...calls import AsyncCall
 from ...context.model_tools import REFUSED
 from ...errors import UsageError
 from ...model import ToolCallPart, ToolResultPart
-from ..schemas import as_plain
-from ..settings import RESULTS
-from ..together import AsyncTogether
+from ...rules.schemas import as_plain
 from ..tools import Tool
 
 if TYPE_CHECKING:
@@ -62,22 +58,15 @@ class AsyncToolCalls:
 
     async def results(
         self, calls: list[ToolCallPart], *, again: bool
-    ) -> tuple[list[ToolResultPart], dict[str, Any], list[ToolCallPart]]:
-        """Do all calls at once: return the results, those kept whole, and what is waited for.
+    ) -> tuple[list[ToolResultPart], list[ToolCallPart]]:
+        """Do all calls at once: return the results, and the calls that are waited for.
 
         `again` says that a process died which may have begun them.
         """
         works = [partial(self._result, call, again) for call in calls]
-        found = await AsyncTogether.run(works)
+        found = await AsyncCall.all_of(works)
         parts = [it for it in found if isinstance(it, ToolResultPart)]
-        waiting = [call for it in found if isinstance(it, list) for call in it]
-        wholes = {}
-        for at, part in enumerate(parts):
-            shown = self._cut(part.output)
-            if shown is not None:
-                wholes[part.call_id] = part.output
-                parts[at] = msgspec.structs.replace(part, output=shown)
-        return parts, wholes, waiting
+        return parts, [call for it in found if isinstance(it, list) for call in it]
 
     async def _result(self, call: ToolCallPart, again: bool) -> ToolResultPart | list[ToolCallPart]:
         """Do a call; whatever goes wrong is told to the model."""
@@ -113,17 +102,5 @@ class AsyncToolCalls:
             here.call_id = call.call_id
             arguments[tool.run_argument] = here
         function = partial(tool.function, **arguments)
-        return await AsyncCall.within(self._settings.tool_timeout_s, function)
-
-    def _cut(self, output: Any) -> str | None:
-        """Return what the model is shown of a result that is too large; None for any other."""
-        most = self._settings.max_result_chars
-        text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
-        if len(text) <= most:
-            return None
-        return f"{text[:most]}\n[{len(text) - most} of {len(text)} characters are left out here]"
-
-
-def kept(wholes: dict[str, Any]) -> dict[str, Any]:
-    """Return what a message of results keeps of those that were cut."""
-    return {RESULTS: wholes} if wholes else {}
+        seconds = self._settings.tool_timeout_s
+        return await AsyncCall.within(seconds, function, in_thread=tool.in_thread)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from ...calls import AsyncCall
 from ...formats import input_to_anthropic, input_to_openai_chat, input_to_openai_responses
@@ -21,60 +20,58 @@ class AsyncOpenAIChat(SdkModel):
     `options` go into each request, as `temperature` or `reasoning_effort`.
     """
 
+    awaits = AsyncCall.awaits
+    method = "chat.completions.create"
+
     async def __call__(self, given: ModelInput) -> Any:
         """Ask the model; return its stream."""
-        asked = {**input_to_openai_chat(given), "model": self.name, "stream": True}
-        create = self._client.chat.completions.create
-        return await AsyncCall.within(None, partial(create, **asked, **self._options))
+        return await AsyncCall.now(self._asking(input_to_openai_chat(given)))
 
     def _defaults(self) -> dict[str, Any]:
         return {"stream_options": {"include_usage": True}}
 
-    def with_output(self, schema: dict[str, Any]) -> AsyncOpenAIChat:
+    def with_output(self, schema: dict[str, Any]) -> Self:
         """Return a model whose answers fit a schema."""
         named = {"name": OUTPUT, "schema": schema, "strict": True}
-        model: AsyncOpenAIChat = self._with(
-            response_format={"type": "json_schema", "json_schema": named}
-        )
-        return model
+        return self._with(response_format={"type": "json_schema", "json_schema": named})
 
 
 class AsyncOpenAIResponses(SdkModel):
     """A model of OpenAI's responses. Nothing is kept at OpenAI, unless you give `store=True`."""
 
+    awaits = AsyncCall.awaits
+    method = "responses.create"
+
     async def __call__(self, given: ModelInput) -> Any:
         """Ask the model; return its stream."""
-        asked = {**input_to_openai_responses(given), "model": self.name, "stream": True}
-        create = self._client.responses.create
-        return await AsyncCall.within(None, partial(create, **asked, **self._options))
+        return await AsyncCall.now(self._asking(input_to_openai_responses(given)))
 
     def _defaults(self) -> dict[str, Any]:
         # What it thought comes back encrypted, and is sent again in the next step.
         return {"store": False, "include": ["reasoning.encrypted_content"]}
 
-    def with_output(self, schema: dict[str, Any]) -> AsyncOpenAIResponses:
+    def with_output(self, schema: dict[str, Any]) -> Self:
         """Return a model whose answers fit a schema."""
         named = {"type": "json_schema", "name": OUTPUT, "schema": schema, "strict": True}
-        model: AsyncOpenAIResponses = self._with(text={"format": named})
-        return model
+        return self._with(text={"format": named})
 
 
 class AsyncAnthropicMessages(SdkModel):
     """A model of Anthropic's messages. Without `max_tokens` an answer has up to 8192."""
 
+    awaits = AsyncCall.awaits
+    method = "messages.create"
+
     async def __call__(self, given: ModelInput) -> Any:
         """Ask the model; return its stream."""
-        asked = {**input_to_anthropic(given), "model": self.name, "stream": True}
-        create = self._client.messages.create
-        return await AsyncCall.within(None, partial(create, **asked, **self._options))
+        return await AsyncCall.now(self._asking(input_to_anthropic(given)))
 
     def _defaults(self) -> dict[str, Any]:
         return {"max_tokens": DEFAULT_MAX_TOKENS}
 
-    def with_output(self, schema: dict[str, Any]) -> AsyncAnthropicMessages:
+    def with_output(self, schema: dict[str, Any]) -> Self:
         """Return a model whose answers fit a schema."""
-        before = self._options.get("output_config", {})
-        model: AsyncAnthropicMessages = self._with(
-            output_config={**before, "format": {"type": "json_schema", "schema": schema}}
+        format = {"type": "json_schema", "schema": schema}
+        return self._with(
+            output_config={**self._options.get("output_config", {}), "format": format}
         )
-        return model

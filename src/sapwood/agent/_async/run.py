@@ -10,7 +10,6 @@ import msgspec
 
 from ...calls import AsyncCall
 from ...errors import (
-    ConflictError,
     MessageTooLargeError,
     NotFoundError,
     TurnStoppedError,
@@ -19,26 +18,27 @@ from ...errors import (
 from ...model import (
     Message,
     NewMessage,
+    Part,
     Read,
     TextPart,
     ToolCallPart,
     ToolResultPart,
     TurnRecord,
-    Usage,
 )
+from ...rules.schemas import read_json
 from ...rules.turns import is_said_by_user
 from ...session._async.session import AsyncSession
 from ...session._async.turn import AsyncTurn
 from ...session._async.turn_answer import AsyncTurnAnswer
-from ...session.content import Content
+from ...session.content import Content, as_new_message
 from ...session.turn_documents import mark_of
 from ...streaming import DoneEvent, PartEvent, StreamEvent
 from ..answer import AgentAnswer, Ending
+from ..results import cut_results
 from ..run_base import RunBase
-from ..schemas import read_json
-from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent
+from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent, is_approval
 from .asking import AsyncAsking
-from .calls import AsyncToolCalls, kept
+from .calls import AsyncToolCalls
 
 TAIL = 50
 
@@ -61,6 +61,7 @@ class AsyncAgentRun(RunBase):
         context: dict[str, Any] | None = None,
         approve: Approval = None,
         wait_s: float = 90.0,
+        known: set[str] | None = None,
     ) -> None:
         self.settings = settings
         self.session = session
@@ -71,6 +72,9 @@ class AsyncAgentRun(RunBase):
         self.spent = Spent()
         self.approve = approve
         self.decided: dict[str, bool | None] = {}
+        # The ids that can be decided of: whoever is asked first has those of sub-agents, too.
+        self.known: set[str] = set() if known is None else known
+        self._is_first = known is None
         self._question, self._id, self._sent, self._wait_s = question, id, sent, wait_s
         self._turn: AsyncTurn | None = None
         self._calls: list[ToolCallPart] = []
@@ -112,6 +116,14 @@ class AsyncAgentRun(RunBase):
         if record is not None and self._is_answered:
             await self._give_stored(record)
             return
+        if not is_approval(self.approve):
+            await self._find_calls()
+            ids = ", ".join(f"{call.call_id!r}: True" for call in self._calls) or "'c1': True"
+            raise UsageError(
+                f"approve is {self.approve!r:.80}: give True or False for all calls that wait, or "
+                f"for each one, as {{{ids}}}",
+                path="approve",
+            )
         resumed = record.id if record is not None and self._question is None else None
         self._turn = turn = self.session.turn(resume=resumed, wait_s=self._wait_s)
         try:
@@ -156,6 +168,16 @@ class AsyncAgentRun(RunBase):
         if record is None:
             return
         self._is_again = record.state != "waiting"
+        await self._find_calls()
+        # Only what waits by now is decided: the model may ask for more, under the same ids.
+        by_id = self.approve if isinstance(self.approve, Mapping) else None
+        for call in self._calls:
+            said = self.approve if by_id is None else by_id.get(call.call_id)
+            self.decided[call.call_id] = said if isinstance(said, bool) else None
+        self.known |= self.decided.keys()
+
+    async def _find_calls(self) -> None:
+        """Find the calls that are not answered yet."""
         answered: set[str] = set()
         for message in reversed(await self._path(TAIL)):
             answered |= {it.call_id for it in message.parts if isinstance(it, ToolResultPart)}
@@ -164,11 +186,6 @@ class AsyncAgentRun(RunBase):
                 self._calls = [it for it in _calls_of(message) if it.call_id not in answered]
             if message.role == "assistant" or is_said_by_user(message):
                 break
-        # Only what waits by now is decided: the model may ask for more, under the same ids.
-        by_id = self.approve if isinstance(self.approve, Mapping) else None
-        for call in self._calls:
-            said = self.approve if by_id is None else by_id.get(call.call_id)
-            self.decided[call.call_id] = said if isinstance(said, bool) else None
 
     async def _go_on(self) -> AsyncIterator[StreamEvent]:
         """Call tools and ask the model until there is an answer, or a reason to end."""
@@ -176,12 +193,13 @@ class AsyncAgentRun(RunBase):
         while True:
             waiting = tools.undecided(self._calls)
             if self._calls and not waiting:
-                parts, wholes, waiting = await tools.results(self._calls, again=self._is_again)
-                await self._keep_results(parts, wholes)
-                for part in parts:
+                with self.turn._lease.stops:
+                    parts, waiting = await tools.results(self._calls, again=self._is_again)
+                for part in await self._keep_results(parts):
                     yield PartEvent(part=part)
             if waiting:
                 await self.turn.wait_for_approval()
+                self._refuse_unknown(waiting)
                 self._end("waiting", waiting)
                 return
             self._calls, self._is_again, self.decided = [], False, {}
@@ -194,41 +212,56 @@ class AsyncAgentRun(RunBase):
             async with aclosing(pieces) as events:
                 async for event in events:
                     yield event
+            if asking.done is None:
+                continue
             self.spent.steps += 1
-            assert asking.done is not None
             await self._take(asking, asking.done)
             yield asking.done
             if self.answer is not None:
                 return
 
-    async def _keep_results(self, parts: list[ToolResultPart], wholes: dict[str, Any]) -> None:
+    def _refuse_unknown(self, waiting: list[ToolCallPart]) -> None:
+        """Refuse an approval of calls that nobody made, while others wait."""
+        given = self.approve if isinstance(self.approve, Mapping) else {}
+        unknown = sorted(given.keys() - self.known)
+        if unknown and self._is_first:
+            ids = ", ".join(repr(call.call_id) for call in waiting)
+            raise UsageError(
+                f"approve names {unknown[0]!r}, which does not wait: {ids} do", path="approve"
+            )
+
+    async def _keep_results(self, parts: list[ToolResultPart]) -> list[Part]:
+        """Store results, as the model is shown them; those that are cut are kept whole, too."""
         if not parts:
-            return
-        results = NewMessage(role="tool", parts=[*parts], extra=kept(wholes))
+            return []
+        turn = self.turn
+        turn._refuse_unless_open()
+        [whole] = await self.session._cleaned([NewMessage(role="tool", parts=[*parts])])
+        shown = cut_results(whole, self.settings.max_result_chars)
+        shown = as_new_message(shown, None, self.session._setup.counter)
         try:
-            await self.turn.append(results)
+            await turn._append([shown], is_clean=True)
         except MessageTooLargeError:
-            await self.turn.append(msgspec.structs.replace(results, extra={}))
+            shown = msgspec.structs.replace(shown, extra={})
+            await turn._append([shown], is_clean=True)
+        return shown.parts
 
     # what the model says
 
     async def _take(self, asking: AsyncAsking, done: DoneEvent) -> None:
         """Store an answer, and see whether it is the last."""
-        answer, said = asking.answer, done.message
-        calls = [] if done.reason == "length" else asking.calls
+        answer, said = asking.stream._answer, done.message
         if not said.parts:
             await self.turn.interrupt(done.reason)
-            await self._count(done.usage, None)
             return self._end("other")
+        self._calls = [] if done.reason == "length" else asking.calls
         metadata = {**said.metadata, KEY: {"name": self.settings.name, "reason": done.reason}}
-        is_over = not calls and done.reason not in ("pause", "length")
+        is_over = not self._calls and done.reason not in ("pause", "length")
         output, misfit = self._read(said) if is_over else (None, None)
-        if is_over and misfit is None:
-            self.last = await answer.complete(said.parts, metadata=metadata)
-        else:
-            self.last = await answer.finish(said.parts, metadata=metadata)
-        await self._count(done.usage, self.last)
-        self._calls = calls
+        is_last = is_over and misfit is None
+        end = answer.complete if is_last else answer.finish
+        self.last = await end(metadata=metadata)
+        await asking.stream._measure()
         if misfit is not None:
             await self._correct(misfit)
         elif done.reason == "length":
@@ -256,23 +289,6 @@ class AsyncAgentRun(RunBase):
         else:
             await self.turn.interrupt("output")
             self._end("output")
-
-    async def _count(self, usage: Usage | None, message: Message | None) -> None:
-        """Record what a call cost."""
-        if usage is None:
-            return
-        if message is not None:
-            usage = msgspec.structs.replace(usage, message=message.id)
-        if self.settings.price is not None:
-            usage = msgspec.structs.replace(usage, cost_micros=self.settings.price(usage))
-        self.spent.add(usage)
-        try:
-            await self.session.add_usage(usage)
-        except ConflictError:
-            # Some servers give many answers the same id: the message's is this one's own.
-            if message is None:
-                raise
-            await self.session.add_usage(msgspec.structs.replace(usage, id=message.id))
 
     # how it ends
 

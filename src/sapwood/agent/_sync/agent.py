@@ -7,15 +7,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Self, Unpack
 
+from ...calls import Call
 from ...errors import UsageError
+from ...event_loop import Entering
 from ...model import Edge, EdgeKind, ToolDefinition
-from ...rules.wording import a_kind
 from ...session._sync.manager import SessionManager
 from ...session._sync.session import Session
 from ...session.content import Content
+from ...session.settings import refuse_unknown
 from ...streaming import StreamEvent
 from ..answer import AgentAnswer
-from ..settings import AgentFields, ResumeFields, RunFields, delegate_id, settings_for
+from ..settings import (
+    AgentFields,
+    ResumeFields,
+    RunFields,
+    check_twin,
+    delegate_id,
+    settings_for,
+)
 from ..tools import Tool
 from .calls import WaitsForApprovalError
 from .run import AgentRun
@@ -29,7 +38,7 @@ TASK = {
 DELEGATE = "delegate"
 
 
-class AgentStream:
+class AgentStream(Entering):
     """The events of a run, as they happen. A context manager; leaving it early ends the run.
 
     The turn is then interrupted, and `Agent.resume` goes on with it.
@@ -66,6 +75,7 @@ class AgentStream:
         self.close()
 
 
+@Call.reminding
 class Agent:
     """A model with tools, which answers in sessions. It holds no state: a store does.
 
@@ -83,7 +93,9 @@ class Agent:
         sessions: SessionManager | None = None,
         **fields: Unpack[AgentFields],
     ) -> None:
-        self._settings = settings_for(model, name, tools, fields)
+        self._settings = settings_for(self, model, name, tools, fields, awaits=Call.awaits)
+        if sessions is not None:
+            check_twin(self, sessions, SessionManager, "sessions")
         self._sessions = sessions
 
     def __repr__(self) -> str:
@@ -127,8 +139,8 @@ class Agent:
     def resume(self, session: Session | str, **fields: Unpack[ResumeFields]) -> AgentAnswer:
         """Go on with the turn at the tip: one that was cut off, or waits for an approval.
 
-        `approve` decides all calls that wait, or each by its id. A turn that is complete is given
-        as it was answered.
+        `approve` decides all calls that wait, or each by its id; an id that does not wait, while
+        others do, is refused. A turn that is complete is given as it was answered.
         """
         return _answer_of(self._stream(session, None, fields))
 
@@ -152,6 +164,8 @@ class Agent:
     def _stream(
         self, session: Session | str | None, question: Content | None, fields: Any
     ) -> AgentStream:
+        known = ResumeFields if question is None else RunFields
+        refuse_unknown(fields, known, ("session",))
         runs: list[AgentRun] = []
         return AgentStream(self._events(session, question, fields, runs), runs)
 
@@ -163,11 +177,12 @@ class Agent:
         runs: list[AgentRun],
     ) -> Iterator[StreamEvent]:
         if not isinstance(session, Session):
+            given: Any = session
+            if given is not None and not isinstance(given, str):
+                check_twin(self, given, Session, "session")
             if self._sessions is None:
                 raise UsageError("give the session, or sessions to the agent", path="session")
             sessions = self._sessions
-            if session is not None and not isinstance(session, str):
-                raise UsageError(f"session is {a_kind(session)}: give its id", path="session")
             session = sessions.create() if session is None else sessions.session(session)
         run = AgentRun(self._settings, session, question, **fields)
         runs.append(run)
@@ -189,7 +204,15 @@ class Agent:
         edge = Edge(kind=EdgeKind.DELEGATE, session=above.id)
         session = sessions.session(id, kind=DELEGATE, parent=edge)
         approve = run.approve if run.call_id in run.decided else None
-        done = AgentRun(self._settings, session, task, id=id, context=run.context, approve=approve)
+        done = AgentRun(
+            self._settings,
+            session,
+            task,
+            id=id,
+            context=run.context,
+            approve=approve,
+            known=run.known,
+        )
         for _ in done.events():
             pass
         assert done.answer is not None

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from ...calls import Call
 from ...formats import input_to_anthropic, input_to_openai_chat, input_to_openai_responses
@@ -23,60 +22,58 @@ class OpenAIChat(SdkModel):
     `options` go into each request, as `temperature` or `reasoning_effort`.
     """
 
+    awaits = Call.awaits
+    method = "chat.completions.create"
+
     def __call__(self, given: ModelInput) -> Any:
         """Ask the model; return its stream."""
-        asked = {**input_to_openai_chat(given), "model": self.name, "stream": True}
-        create = self._client.chat.completions.create
-        return Call.within(None, partial(create, **asked, **self._options))
+        return Call.now(self._asking(input_to_openai_chat(given)))
 
     def _defaults(self) -> dict[str, Any]:
         return {"stream_options": {"include_usage": True}}
 
-    def with_output(self, schema: dict[str, Any]) -> OpenAIChat:
+    def with_output(self, schema: dict[str, Any]) -> Self:
         """Return a model whose answers fit a schema."""
         named = {"name": OUTPUT, "schema": schema, "strict": True}
-        model: OpenAIChat = self._with(
-            response_format={"type": "json_schema", "json_schema": named}
-        )
-        return model
+        return self._with(response_format={"type": "json_schema", "json_schema": named})
 
 
 class OpenAIResponses(SdkModel):
     """A model of OpenAI's responses. Nothing is kept at OpenAI, unless you give `store=True`."""
 
+    awaits = Call.awaits
+    method = "responses.create"
+
     def __call__(self, given: ModelInput) -> Any:
         """Ask the model; return its stream."""
-        asked = {**input_to_openai_responses(given), "model": self.name, "stream": True}
-        create = self._client.responses.create
-        return Call.within(None, partial(create, **asked, **self._options))
+        return Call.now(self._asking(input_to_openai_responses(given)))
 
     def _defaults(self) -> dict[str, Any]:
         # What it thought comes back encrypted, and is sent again in the next step.
         return {"store": False, "include": ["reasoning.encrypted_content"]}
 
-    def with_output(self, schema: dict[str, Any]) -> OpenAIResponses:
+    def with_output(self, schema: dict[str, Any]) -> Self:
         """Return a model whose answers fit a schema."""
         named = {"type": "json_schema", "name": OUTPUT, "schema": schema, "strict": True}
-        model: OpenAIResponses = self._with(text={"format": named})
-        return model
+        return self._with(text={"format": named})
 
 
 class AnthropicMessages(SdkModel):
     """A model of Anthropic's messages. Without `max_tokens` an answer has up to 8192."""
 
+    awaits = Call.awaits
+    method = "messages.create"
+
     def __call__(self, given: ModelInput) -> Any:
         """Ask the model; return its stream."""
-        asked = {**input_to_anthropic(given), "model": self.name, "stream": True}
-        create = self._client.messages.create
-        return Call.within(None, partial(create, **asked, **self._options))
+        return Call.now(self._asking(input_to_anthropic(given)))
 
     def _defaults(self) -> dict[str, Any]:
         return {"max_tokens": DEFAULT_MAX_TOKENS}
 
-    def with_output(self, schema: dict[str, Any]) -> AnthropicMessages:
+    def with_output(self, schema: dict[str, Any]) -> Self:
         """Return a model whose answers fit a schema."""
-        before = self._options.get("output_config", {})
-        model: AnthropicMessages = self._with(
-            output_config={**before, "format": {"type": "json_schema", "schema": schema}}
+        format = {"type": "json_schema", "schema": schema}
+        return self._with(
+            output_config={**self._options.get("output_config", {}), "format": format}
         )
-        return model

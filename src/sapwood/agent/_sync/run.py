@@ -12,7 +12,6 @@ import msgspec
 
 from ...calls import Call
 from ...errors import (
-    ConflictError,
     MessageTooLargeError,
     NotFoundError,
     TurnStoppedError,
@@ -21,26 +20,27 @@ from ...errors import (
 from ...model import (
     Message,
     NewMessage,
+    Part,
     Read,
     TextPart,
     ToolCallPart,
     ToolResultPart,
     TurnRecord,
-    Usage,
 )
+from ...rules.schemas import read_json
 from ...rules.turns import is_said_by_user
 from ...session._sync.session import Session
 from ...session._sync.turn import Turn
 from ...session._sync.turn_answer import TurnAnswer
-from ...session.content import Content
+from ...session.content import Content, as_new_message
 from ...session.turn_documents import mark_of
 from ...streaming import DoneEvent, PartEvent, StreamEvent
 from ..answer import AgentAnswer, Ending
+from ..results import cut_results
 from ..run_base import RunBase
-from ..schemas import read_json
-from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent
+from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent, is_approval
 from .asking import Asking
-from .calls import ToolCalls, kept
+from .calls import ToolCalls
 
 TAIL = 50
 
@@ -63,6 +63,7 @@ class AgentRun(RunBase):
         context: dict[str, Any] | None = None,
         approve: Approval = None,
         wait_s: float = 90.0,
+        known: set[str] | None = None,
     ) -> None:
         self.settings = settings
         self.session = session
@@ -73,6 +74,9 @@ class AgentRun(RunBase):
         self.spent = Spent()
         self.approve = approve
         self.decided: dict[str, bool | None] = {}
+        # The ids that can be decided of: whoever is asked first has those of sub-agents, too.
+        self.known: set[str] = set() if known is None else known
+        self._is_first = known is None
         self._question, self._id, self._sent, self._wait_s = question, id, sent, wait_s
         self._turn: Turn | None = None
         self._calls: list[ToolCallPart] = []
@@ -114,6 +118,14 @@ class AgentRun(RunBase):
         if record is not None and self._is_answered:
             self._give_stored(record)
             return
+        if not is_approval(self.approve):
+            self._find_calls()
+            ids = ", ".join(f"{call.call_id!r}: True" for call in self._calls) or "'c1': True"
+            raise UsageError(
+                f"approve is {self.approve!r:.80}: give True or False for all calls that wait, or "
+                f"for each one, as {{{ids}}}",
+                path="approve",
+            )
         resumed = record.id if record is not None and self._question is None else None
         self._turn = turn = self.session.turn(resume=resumed, wait_s=self._wait_s)
         try:
@@ -158,6 +170,16 @@ class AgentRun(RunBase):
         if record is None:
             return
         self._is_again = record.state != "waiting"
+        self._find_calls()
+        # Only what waits by now is decided: the model may ask for more, under the same ids.
+        by_id = self.approve if isinstance(self.approve, Mapping) else None
+        for call in self._calls:
+            said = self.approve if by_id is None else by_id.get(call.call_id)
+            self.decided[call.call_id] = said if isinstance(said, bool) else None
+        self.known |= self.decided.keys()
+
+    def _find_calls(self) -> None:
+        """Find the calls that are not answered yet."""
         answered: set[str] = set()
         for message in reversed(self._path(TAIL)):
             answered |= {it.call_id for it in message.parts if isinstance(it, ToolResultPart)}
@@ -166,11 +188,6 @@ class AgentRun(RunBase):
                 self._calls = [it for it in _calls_of(message) if it.call_id not in answered]
             if message.role == "assistant" or is_said_by_user(message):
                 break
-        # Only what waits by now is decided: the model may ask for more, under the same ids.
-        by_id = self.approve if isinstance(self.approve, Mapping) else None
-        for call in self._calls:
-            said = self.approve if by_id is None else by_id.get(call.call_id)
-            self.decided[call.call_id] = said if isinstance(said, bool) else None
 
     def _go_on(self) -> Iterator[StreamEvent]:
         """Call tools and ask the model until there is an answer, or a reason to end."""
@@ -178,12 +195,13 @@ class AgentRun(RunBase):
         while True:
             waiting = tools.undecided(self._calls)
             if self._calls and not waiting:
-                parts, wholes, waiting = tools.results(self._calls, again=self._is_again)
-                self._keep_results(parts, wholes)
-                for part in parts:
+                with self.turn._lease.stops:
+                    parts, waiting = tools.results(self._calls, again=self._is_again)
+                for part in self._keep_results(parts):
                     yield PartEvent(part=part)
             if waiting:
                 self.turn.wait_for_approval()
+                self._refuse_unknown(waiting)
                 self._end("waiting", waiting)
                 return
             self._calls, self._is_again, self.decided = [], False, {}
@@ -196,41 +214,56 @@ class AgentRun(RunBase):
             with closing(pieces) as events:
                 for event in events:
                     yield event
+            if asking.done is None:
+                continue
             self.spent.steps += 1
-            assert asking.done is not None
             self._take(asking, asking.done)
             yield asking.done
             if self.answer is not None:
                 return
 
-    def _keep_results(self, parts: list[ToolResultPart], wholes: dict[str, Any]) -> None:
+    def _refuse_unknown(self, waiting: list[ToolCallPart]) -> None:
+        """Refuse an approval of calls that nobody made, while others wait."""
+        given = self.approve if isinstance(self.approve, Mapping) else {}
+        unknown = sorted(given.keys() - self.known)
+        if unknown and self._is_first:
+            ids = ", ".join(repr(call.call_id) for call in waiting)
+            raise UsageError(
+                f"approve names {unknown[0]!r}, which does not wait: {ids} do", path="approve"
+            )
+
+    def _keep_results(self, parts: list[ToolResultPart]) -> list[Part]:
+        """Store results, as the model is shown them; those that are cut are kept whole, too."""
         if not parts:
-            return
-        results = NewMessage(role="tool", parts=[*parts], extra=kept(wholes))
+            return []
+        turn = self.turn
+        turn._refuse_unless_open()
+        [whole] = self.session._cleaned([NewMessage(role="tool", parts=[*parts])])
+        shown = cut_results(whole, self.settings.max_result_chars)
+        shown = as_new_message(shown, None, self.session._setup.counter)
         try:
-            self.turn.append(results)
+            turn._append([shown], is_clean=True)
         except MessageTooLargeError:
-            self.turn.append(msgspec.structs.replace(results, extra={}))
+            shown = msgspec.structs.replace(shown, extra={})
+            turn._append([shown], is_clean=True)
+        return shown.parts
 
     # what the model says
 
     def _take(self, asking: Asking, done: DoneEvent) -> None:
         """Store an answer, and see whether it is the last."""
-        answer, said = asking.answer, done.message
-        calls = [] if done.reason == "length" else asking.calls
+        answer, said = asking.stream._answer, done.message
         if not said.parts:
             self.turn.interrupt(done.reason)
-            self._count(done.usage, None)
             return self._end("other")
+        self._calls = [] if done.reason == "length" else asking.calls
         metadata = {**said.metadata, KEY: {"name": self.settings.name, "reason": done.reason}}
-        is_over = not calls and done.reason not in ("pause", "length")
+        is_over = not self._calls and done.reason not in ("pause", "length")
         output, misfit = self._read(said) if is_over else (None, None)
-        if is_over and misfit is None:
-            self.last = answer.complete(said.parts, metadata=metadata)
-        else:
-            self.last = answer.finish(said.parts, metadata=metadata)
-        self._count(done.usage, self.last)
-        self._calls = calls
+        is_last = is_over and misfit is None
+        end = answer.complete if is_last else answer.finish
+        self.last = end(metadata=metadata)
+        asking.stream._measure()
         if misfit is not None:
             self._correct(misfit)
         elif done.reason == "length":
@@ -258,23 +291,6 @@ class AgentRun(RunBase):
         else:
             self.turn.interrupt("output")
             self._end("output")
-
-    def _count(self, usage: Usage | None, message: Message | None) -> None:
-        """Record what a call cost."""
-        if usage is None:
-            return
-        if message is not None:
-            usage = msgspec.structs.replace(usage, message=message.id)
-        if self.settings.price is not None:
-            usage = msgspec.structs.replace(usage, cost_micros=self.settings.price(usage))
-        self.spent.add(usage)
-        try:
-            self.session.add_usage(usage)
-        except ConflictError:
-            # Some servers give many answers the same id: the message's is this one's own.
-            if message is None:
-                raise
-            self.session.add_usage(msgspec.structs.replace(usage, id=message.id))
 
     # how it ends
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ...agent import AnthropicMessages
+from ...agent import AnthropicMessages, OfflineModel
 from ...compaction.function import Summarize
 from ...formats import input_to_openai_chat
 from ...model import ModelInput
@@ -53,3 +53,9 @@ def endpoint_model(provider: str, name: str, settings: ClientSettings) -> ChatMo
         summarize=kind(name, client=client, timeout_s=settings.timeout_s, max_retries=RETRIES),
         close=client.close,
     )
+
+
+def offline_model(pause_s: float) -> ChatModel:
+    """Return the stand-in."""
+    label = "no model: an offline stand-in answers, which only counts, repeats and searches"
+    return ChatModel(name=OfflineModel.name, label=label, ask=OfflineModel(pause_s))

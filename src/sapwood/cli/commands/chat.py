@@ -115,7 +115,7 @@ def _model_of(
     if model is None:
         if (provider, base_url, api_key_env) != (None, None, None):
             raise click.UsageError("--provider, --base-url and --api-key-env need a --model")
-        from ..chat.offline import offline_model
+        from ..chat.models import offline_model
 
         return offline_model(PAUSE_S if sys.stdout.isatty() else 0)
     from ...summarizers.sdk import ClientSettings

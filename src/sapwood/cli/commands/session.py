@@ -43,7 +43,7 @@ def fork_command(
         at = at and message_id(sessions, chat, at)
         fork = chat.fork(name, at, detach=detach, title=title)
         record = session_json(fork.record()) if settings.output.is_json else None
-    settings.output.answer(record, clean(fork.id))
+    settings.output.answer(record, settings.output.id(fork.id))
 
 
 @click.command("rename")
@@ -95,5 +95,5 @@ def rm_command(settings: Settings, names: tuple[str, ...], is_sure: bool) -> Non
             click.confirm(f"Delete {what}?", abort=True, err=True)
         for name in names:
             sessions.delete(name)
-    lines = [f"deleted {clean(name)}" for name in names]
+    lines = [f"deleted {settings.output.id(name)}" for name in names]
     settings.output.answer({"deleted": names, "messages": messages}, *lines)

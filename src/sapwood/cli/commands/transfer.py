@@ -82,7 +82,7 @@ def export_command(
     with settings.open() as sessions:
         ids = [session_id(sessions, name) for name in dict.fromkeys(names)] or None
         if written_as == "markdown":
-            lines = markdown_lines(sessions, ids, done)
+            lines = markdown_lines(sessions, ids, done, settings.output)
         else:
             lines = export_lines(sessions.store, sessions.owner, ids, done)
         if path is None or str(path) == "-":

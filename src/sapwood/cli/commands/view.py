@@ -160,7 +160,7 @@ def _write_table(settings: Settings, pages: Iterator[SessionPage], is_absolute: 
                     short(it.id),
                     it.title or "",
                     lineage_of(it, known),
-                    str(it.messages),
+                    str(0 if it.tip_position is None else it.tip_position.depth),
                     "" if it.unread is None else str(it.unread),
                     str(it.context_tokens),
                     local(it.active_at) if is_absolute else ago(it.active_at, now),

@@ -55,7 +55,8 @@ async def draft_compaction(
 
 async def _answer(seconds: float | None, function: Any, argument: Any) -> Any:
     try:
-        return await AsyncCall.within(seconds, function, argument)
+        # The lease has to be renewed while it works, so it does not hold up the loop.
+        return await AsyncCall.within(seconds, function, argument, in_thread=True)
     except SapwoodError:
         raise
     except Exception as error:

@@ -55,7 +55,8 @@ def draft_compaction(function: CompactCallable, request: CompactRequest) -> Comp
 
 def _answer(seconds: float | None, function: Any, argument: Any) -> Any:
     try:
-        return Call.within(seconds, function, argument)
+        # The lease has to be renewed while it works, so it does not hold up the loop.
+        return Call.within(seconds, function, argument, in_thread=True)
     except SapwoodError:
         raise
     except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...calls import AsyncCall
 from ...model import (
     Compaction,
     CompactionNote,
@@ -17,6 +18,7 @@ from ..references import MessageRef, OverlayRef, PlaceRef, id_of
 from .session_base import AsyncSessionBase
 
 
+@AsyncCall.reminding
 class AsyncCompactionMethods(AsyncSessionBase):
     """What a session does with its overlays."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from ...calls import AsyncCall
 from ...model import ModelInput, ToolDefinition, Usage, UsageTotal
 from ..references import PlaceRef
 from .session_base import AsyncSessionBase
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     )
 
 
+@AsyncCall.reminding
 class AsyncContextMethods(AsyncSessionBase):
     """What a session does with its blocks, and for the model that is called with it."""
 
@@ -143,18 +145,21 @@ class AsyncContextMethods(AsyncSessionBase):
         budget: int | None = None,
         tools: Sequence[ToolDefinition] = (),
         is_overflow: Callable[[BaseException], bool] | None = None,
+        in_thread: bool = False,
     ) -> Any:
         """Prepare the input and call a model with it; return what the call returns.
 
         When the model says that the input is too long, the session is compacted and the model is
         called once more; when that does not help either, it is `ContextOverflowError`.
         `is_overflow` tells by the error; without one the usual providers' errors are known.
+        A plain function runs where it is called, also on an event loop; `in_thread` moves it, and
+        the beginning of a plain stream, to a thread, so that a loop goes on.
 
         A stream is begun first, since that is when a model says so: an iterator's first item is
         fetched, and what is only there to be entered is entered. It is then yours to use and to
         close: what fails after its beginning is not tried again.
         """
-        return await self._context().model.call(call, budget, tools, is_overflow)
+        return await self._context().model.call(call, budget, tools, is_overflow, in_thread)
 
     async def add_usage(self, usage: Usage) -> bool:
         """Record what a model call cost; counted once by its id. Return whether it was new.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from copy import copy
 from typing import Literal, Self, Unpack
 
 from ...calls import AsyncCall
 from ...errors import AlreadyExistsError, NotFoundError, UsageError
+from ...event_loop import AsyncEntering
 from ...model import (
     CHAT,
     Hits,
@@ -25,7 +26,6 @@ from ...rules.tokens import TokenCounter
 from ...rules.wording import did_you_mean
 from ...store._async.contract import AsyncStore
 from ...store._async.reading import look_into
-from ..misuse import AsyncEntering
 from ..references import PlaceRef
 from ..settings import (
     Configurable,
@@ -43,6 +43,7 @@ TRIES = 10
 NEAREST_OF = 1_000
 
 
+@AsyncCall.reminding
 class AsyncSessionManager(Configurable, AsyncEntering):
     """The sessions of one owner. A context manager: leaving it closes the store.
 
@@ -50,6 +51,8 @@ class AsyncSessionManager(Configurable, AsyncEntering):
 
     What is set here holds for every session that it gives from then on.
     """
+
+    _opened_by = "sapwood.open"
 
     def __init__(
         self,
@@ -94,47 +97,55 @@ class AsyncSessionManager(Configurable, AsyncEntering):
         other._setup = copy(self._setup)
         return other
 
-    @AsyncCall.reminding
     async def session(
-        self, id: str, *, lazy: bool = False, **fields: Unpack[NewSessionFields]
+        self,
+        id: str,
+        *,
+        lazy: bool = False,
+        roles: Collection[str] = (),
+        **fields: Unpack[NewSessionFields],
     ) -> AsyncSession:
         """Get a session, or create it at once; the fields are for a new one only.
+
+        `roles` are those that messages may have beside the usual ones; they are not stored.
 
         A `lazy` one is not looked for. Where it is not there, its first message, usage or block
         creates it, or the first change of its record; reading messages before that is
         `NotFoundError`.
         """
-        known = new_session_fields(fields)  # also when they are not needed
+        known = new_session_fields(fields, ("lazy", "roles"))  # also when they are not needed
         if lazy:
             new = NewSession(id=id, **known)
             check.new_session(new)
-            return self._hold(id, new)
+            return self._hold(id, new, roles=roles)
         for _ in range(TRIES):
             found = await self.find(id)
             if found is not None:
-                return found
+                return found.with_roles(roles) if roles else found
             try:
-                return await self.create(id, **fields)
+                return await self.create(id, roles=roles, **fields)
             except AlreadyExistsError:
                 # Another process was faster: read again.
                 continue
         raise AlreadyExistsError(f"session {id!r} is created and deleted by others all the time")
 
-    @AsyncCall.reminding
     async def create(
-        self, id: str | None = None, **fields: Unpack[NewSessionFields]
+        self,
+        id: str | None = None,
+        *,
+        roles: Collection[str] = (),
+        **fields: Unpack[NewSessionFields],
     ) -> AsyncSession:
         """Create a session; without an id it gets one. `AlreadyExistsError` when it is taken."""
-        known = new_session_fields(fields)
+        known = new_session_fields(fields, ("roles",))
         if id is None:
             if self._new_id is None:
                 raise UsageError("a manager without new_id needs the session's id", path="id")
             id = self._new_id()
         new = NewSession(id=id, **known)
         record = await self.store.create_session(self._owner, new)
-        return self._hold(record.id)
+        return self._hold(record.id, roles=roles)
 
-    @AsyncCall.reminding
     async def get(self, id: str) -> AsyncSession:
         """Return a session, or raise `NotFoundError`."""
         session = await self.find(id)
@@ -149,7 +160,6 @@ class AsyncSessionManager(Configurable, AsyncEntering):
             )
         return session
 
-    @AsyncCall.reminding
     async def find(self, id: str) -> AsyncSession | None:
         """Return a session, or None when there is none."""
         record = await self.store.find_session(self._owner, id)
@@ -187,7 +197,6 @@ class AsyncSessionManager(Configurable, AsyncEntering):
         """Change a session's title."""
         return await (await self.get(id)).update_record(title=title)
 
-    @AsyncCall.reminding
     async def fork(
         self,
         id: str,
@@ -257,8 +266,10 @@ class AsyncSessionManager(Configurable, AsyncEntering):
         """Close the store."""
         await self.aclose()
 
-    def _hold(self, id: str, lazy: NewSession | None = None) -> AsyncSession:
-        return AsyncSession(
+    def _hold(
+        self, id: str, lazy: NewSession | None = None, roles: Collection[str] = ()
+    ) -> AsyncSession:
+        session = AsyncSession(
             self._store,
             self._owner,
             id,
@@ -267,3 +278,4 @@ class AsyncSessionManager(Configurable, AsyncEntering):
             settings=self._setup.settings,
             lazy=lazy,
         )
+        return session.with_roles(roles) if roles else session

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ...calls import AsyncCall
 from ...errors import ConflictError, UsageError
 from ...model import (
     Deleted,
@@ -35,6 +36,7 @@ from .history import depth_on_path, read_window
 from .session_base import AsyncSessionBase
 
 
+@AsyncCall.reminding
 class AsyncMessageMethods(AsyncSessionBase):
     """What a session does with its messages."""
 

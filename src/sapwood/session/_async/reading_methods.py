@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...calls import AsyncCall
 from ...model import Preview, ReadMark
 from ...rules.recent import preview_of
 from ...store._async.reading import count_unread, get_recent, mark_read
@@ -9,6 +10,7 @@ from ..references import PlaceRef, check_place
 from .session_base import AsyncSessionBase
 
 
+@AsyncCall.reminding
 class AsyncReadingMethods(AsyncSessionBase):
     """What has been said last, and how far each user has read."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self, Unpack
 
+from ...calls import AsyncCall
 from ...errors import UsageError
 from ...model import (
     ClearEvent,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from .turn import AsyncTurn
 
 
+@AsyncCall.reminding
 class AsyncSession(
     Configurable,
     AsyncMessageMethods,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ...calls import AsyncCall
-from ...model import Appended, NewMessage, NewSession
+from ...model import Appended, NewMessage, NewSession, TextPart
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
 from ..content import check_role, sanitized
@@ -63,6 +63,13 @@ class AsyncSessionBase:
             check_role(message, settings.roles)
             cleaned.append(message)
         return cleaned
+
+    async def _cleaned_text(self, text: str) -> str:
+        """Show the sanitizers what is stored beside a message, as one of its own."""
+        if not self._setup.settings.sanitizers or not isinstance(text, str):
+            return text
+        shown = NewMessage(role="user", parts=[TextPart(text=text)])
+        return (await self._cleaned([shown]))[0].text
 
     async def _append(
         self,

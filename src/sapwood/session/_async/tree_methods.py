@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from ...calls import AsyncCall
 from ...errors import NotFoundError, StaleTipError, UsageError
 from ...model import ROOT, History, Leaf, Message, Read, Root, SessionRecord
 from ...rules import check
@@ -32,6 +33,7 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
     tips: list[str] = []
 
 
+@AsyncCall.reminding
 class AsyncTreeMethods(AsyncSessionBase):
     """What a session does with its tip and its branches."""
 

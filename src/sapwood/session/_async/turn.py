@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import UNSET, UnsetType
 
+from ...calls import AsyncCall
 from ...errors import UsageError
-from ...model import Message, ModelInput, NewMessage, ToolDefinition, TurnState
+from ...event_loop import AsyncEntering
+from ...model import Message, ModelInput, NewMessage, ToolDefinition, TurnState, Usage
 from ...rules import check
 from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
 from ..partial_answer import INTERVAL_S
@@ -19,11 +21,13 @@ from .turn_answer import AsyncTurnAnswer
 from .turn_core import AsyncTurnCore
 
 if TYPE_CHECKING:
+    from .answer_stream import AsyncAnswerStream
     from .session import AsyncSession
     from .turn_stream import AsyncTurnStream
 
 
-class AsyncTurn(AsyncTurnCore):
+@AsyncCall.reminding
+class AsyncTurn(AsyncTurnCore, AsyncEntering):
     """A turn, which its first append begins. Every write is refused once another may have it.
 
     A write raises `TurnStoppedError` when the turn was stopped from outside, and `LeaseLostError`
@@ -169,6 +173,20 @@ class AsyncTurn(AsyncTurnCore):
         id = self._new_answer(id)
         stream = AsyncTurnStream(self, id, response, model, interval_s, time.monotonic)
         self._stream, self._answer = stream, stream._answer
+        return stream
+
+    def _asked(
+        self, response: Any, model: str, priced: Callable[[Usage], Usage]
+    ) -> AsyncAnswerStream:
+        """Stream what a model gave into the answer in work, which begins anew; it stays in work."""
+        from .answer_stream import AsyncAnswerStream
+
+        before = self._answer
+        assert before is not None
+        fields = (self, before.id, response, model, INTERVAL_S, time.monotonic, priced)
+        stream = AsyncAnswerStream(*fields)
+        stream._answer._is_stored = before._is_stored
+        self._answer = stream._answer
         return stream
 
     def _new_answer(self, id: str | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...calls import AsyncCall
 from ...errors import MessageConflictError, UsageError
 from ...model import DocumentChange, Message, NewMessage
 from ..content import Content, new_message, parts_of
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from .turn_core import AsyncTurnCore
 
 
+@AsyncCall.reminding
 class AsyncTurnAnswer(PartialAnswer):
     """One message that grows: what is added is stored by `save`, when that is due, and at its end.
 

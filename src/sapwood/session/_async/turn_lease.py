@@ -23,6 +23,7 @@ from ...model import (
 )
 from ...stores.base.queues import AsyncCallerQueues
 from ..heartbeat import AsyncHeartbeat
+from ..stops import AsyncStops
 from ..turn_documents import (
     OPEN_TURN,
     PARTIAL,
@@ -57,7 +58,12 @@ class AsyncTurnLease:
         self._heartbeat: AsyncHeartbeat | None = None
         self._begun: AsyncHeartbeat | None = None
         self.fence: Fence | None = None
-        self.stopped = False
+        self.stops = AsyncStops()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped from outside, as far as is known."""
+        return self.stops.is_stopped
 
     @property
     def is_held(self) -> bool:
@@ -126,7 +132,8 @@ class AsyncTurnLease:
         )
         if document is None or holder is None or self._mark is None or holder.mark != self._mark:
             return False
-        self.stopped = holder.stopped
+        if holder.stopped:
+            self.stops.stop()
         self.fence = Fence(key=TURN_LEASE, version=document.version)
         return True
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from ...calls import AsyncCall
 from ...model import Message, TurnRecord
 from ..references import MessageRef
 from .session_base import AsyncSessionBase
 
 
+@AsyncCall.reminding
 class AsyncTurnMethods(AsyncSessionBase):
     """What a session does with its turns."""
 
@@ -30,7 +32,8 @@ class AsyncTurnMethods(AsyncSessionBase):
     async def stop_turn(self) -> bool:
         """Stop the turn that is at work, in whatever process; return whether there was one.
 
-        It takes no more writes from now on. Its holder is told at its next one, or within 20 s.
+        It takes no more writes from now on. Its holder is told at its next one, or within 20 s. On
+        an event loop a model or tool that it waits for is cancelled then.
         """
         from .turn_lease import stop
 

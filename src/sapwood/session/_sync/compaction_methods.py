@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...calls import Call
 from ...model import (
     Compaction,
     CompactionNote,
@@ -19,6 +20,7 @@ from ..references import MessageRef, OverlayRef, PlaceRef, id_of
 from .session_base import SessionBase
 
 
+@Call.reminding
 class CompactionMethods(SessionBase):
     """What a session does with its overlays."""
 

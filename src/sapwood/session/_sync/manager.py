@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from copy import copy
 from typing import Literal, Self, Unpack
 
 from ...calls import Call
 from ...errors import AlreadyExistsError, NotFoundError, UsageError
+from ...event_loop import Entering
 from ...model import (
     CHAT,
     Hits,
@@ -27,7 +28,6 @@ from ...rules.tokens import TokenCounter
 from ...rules.wording import did_you_mean
 from ...store._sync.contract import Store
 from ...store._sync.reading import look_into
-from ..misuse import Entering
 from ..references import PlaceRef
 from ..settings import (
     Configurable,
@@ -45,6 +45,7 @@ TRIES = 10
 NEAREST_OF = 1_000
 
 
+@Call.reminding
 class SessionManager(Configurable, Entering):
     """The sessions of one owner. A context manager: leaving it closes the store.
 
@@ -52,6 +53,8 @@ class SessionManager(Configurable, Entering):
 
     What is set here holds for every session that it gives from then on.
     """
+
+    _opened_by = "sapwood.open"
 
     def __init__(
         self,
@@ -96,45 +99,55 @@ class SessionManager(Configurable, Entering):
         other._setup = copy(self._setup)
         return other
 
-    @Call.reminding
     def session(
-        self, id: str, *, lazy: bool = False, **fields: Unpack[NewSessionFields]
+        self,
+        id: str,
+        *,
+        lazy: bool = False,
+        roles: Collection[str] = (),
+        **fields: Unpack[NewSessionFields],
     ) -> Session:
         """Get a session, or create it at once; the fields are for a new one only.
+
+        `roles` are those that messages may have beside the usual ones; they are not stored.
 
         A `lazy` one is not looked for. Where it is not there, its first message, usage or block
         creates it, or the first change of its record; reading messages before that is
         `NotFoundError`.
         """
-        known = new_session_fields(fields)  # also when they are not needed
+        known = new_session_fields(fields, ("lazy", "roles"))  # also when they are not needed
         if lazy:
             new = NewSession(id=id, **known)
             check.new_session(new)
-            return self._hold(id, new)
+            return self._hold(id, new, roles=roles)
         for _ in range(TRIES):
             found = self.find(id)
             if found is not None:
-                return found
+                return found.with_roles(roles) if roles else found
             try:
-                return self.create(id, **fields)
+                return self.create(id, roles=roles, **fields)
             except AlreadyExistsError:
                 # Another process was faster: read again.
                 continue
         raise AlreadyExistsError(f"session {id!r} is created and deleted by others all the time")
 
-    @Call.reminding
-    def create(self, id: str | None = None, **fields: Unpack[NewSessionFields]) -> Session:
+    def create(
+        self,
+        id: str | None = None,
+        *,
+        roles: Collection[str] = (),
+        **fields: Unpack[NewSessionFields],
+    ) -> Session:
         """Create a session; without an id it gets one. `AlreadyExistsError` when it is taken."""
-        known = new_session_fields(fields)
+        known = new_session_fields(fields, ("roles",))
         if id is None:
             if self._new_id is None:
                 raise UsageError("a manager without new_id needs the session's id", path="id")
             id = self._new_id()
         new = NewSession(id=id, **known)
         record = self.store.create_session(self._owner, new)
-        return self._hold(record.id)
+        return self._hold(record.id, roles=roles)
 
-    @Call.reminding
     def get(self, id: str) -> Session:
         """Return a session, or raise `NotFoundError`."""
         session = self.find(id)
@@ -149,7 +162,6 @@ class SessionManager(Configurable, Entering):
             )
         return session
 
-    @Call.reminding
     def find(self, id: str) -> Session | None:
         """Return a session, or None when there is none."""
         record = self.store.find_session(self._owner, id)
@@ -187,7 +199,6 @@ class SessionManager(Configurable, Entering):
         """Change a session's title."""
         return (self.get(id)).update_record(title=title)
 
-    @Call.reminding
     def fork(
         self,
         id: str,
@@ -257,8 +268,10 @@ class SessionManager(Configurable, Entering):
         """Close the store."""
         self.close()
 
-    def _hold(self, id: str, lazy: NewSession | None = None) -> Session:
-        return Session(
+    def _hold(
+        self, id: str, lazy: NewSession | None = None, roles: Collection[str] = ()
+    ) -> Session:
+        session = Session(
             self._store,
             self._owner,
             id,
@@ -267,3 +280,4 @@ class SessionManager(Configurable, Entering):
             settings=self._setup.settings,
             lazy=lazy,
         )
+        return session.with_roles(roles) if roles else session

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ...calls import Call
 from ...errors import ConflictError, UsageError
 from ...model import (
     Deleted,
@@ -37,6 +38,7 @@ from .history import depth_on_path, read_window
 from .session_base import SessionBase
 
 
+@Call.reminding
 class MessageMethods(SessionBase):
     """What a session does with its messages."""
 

@@ -116,6 +116,7 @@ class ModelCaller:
         budget: int | None,
         tools: Sequence[ToolDefinition],
         is_overflow: Callable[[BaseException], bool] | None,
+        in_thread: bool,
     ) -> Any:
         """Prepare the input and call a model with it, as `Session.call_model` says."""
         from ...compaction import is_context_overflow
@@ -123,10 +124,12 @@ class ModelCaller:
         check.function(function, "call")
         is_overflow = is_context_overflow if is_overflow is None else is_overflow
         check.function(is_overflow, "is_overflow")
+        check.instance(in_thread, bool, "in_thread")
         for is_last in (False, True):
             given = self.prepare(None, budget, tools)
             try:
-                return Streams.begin(Call.within(None, function, given))
+                answer = Call.within(None, function, given, in_thread=in_thread)
+                return Streams.begin(answer, in_thread=in_thread)
             except Exception as error:
                 if not is_overflow(error):
                     raise

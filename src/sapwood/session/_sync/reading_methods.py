@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from ...calls import Call
 from ...model import Preview, ReadMark
 from ...rules.recent import preview_of
 from ...store._sync.reading import count_unread, get_recent, mark_read
@@ -11,6 +12,7 @@ from ..references import PlaceRef, check_place
 from .session_base import SessionBase
 
 
+@Call.reminding
 class ReadingMethods(SessionBase):
     """What has been said last, and how far each user has read."""
 

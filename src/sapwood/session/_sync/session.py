@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self, Unpack
 
+from ...calls import Call
 from ...errors import UsageError
 from ...model import (
     ClearEvent,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from .turn import Turn
 
 
+@Call.reminding
 class Session(
     Configurable,
     MessageMethods,

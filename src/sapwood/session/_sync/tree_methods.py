@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from ...calls import Call
 from ...errors import NotFoundError, StaleTipError, UsageError
 from ...model import ROOT, History, Leaf, Message, Read, Root, SessionRecord
 from ...rules import check
@@ -34,6 +35,7 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
     tips: list[str] = []
 
 
+@Call.reminding
 class TreeMethods(SessionBase):
     """What a session does with its tip and its branches."""
 

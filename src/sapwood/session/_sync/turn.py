@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import UNSET, UnsetType
 
+from ...calls import Call
 from ...errors import UsageError
-from ...model import Message, ModelInput, NewMessage, ToolDefinition, TurnState
+from ...event_loop import Entering
+from ...model import Message, ModelInput, NewMessage, ToolDefinition, TurnState, Usage
 from ...rules import check
 from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
 from ..partial_answer import INTERVAL_S
@@ -21,11 +23,13 @@ from .turn_answer import TurnAnswer
 from .turn_core import TurnCore
 
 if TYPE_CHECKING:
+    from .answer_stream import AnswerStream
     from .session import Session
     from .turn_stream import TurnStream
 
 
-class Turn(TurnCore):
+@Call.reminding
+class Turn(TurnCore, Entering):
     """A turn, which its first append begins. Every write is refused once another may have it.
 
     A write raises `TurnStoppedError` when the turn was stopped from outside, and `LeaseLostError`
@@ -169,6 +173,18 @@ class Turn(TurnCore):
         id = self._new_answer(id)
         stream = TurnStream(self, id, response, model, interval_s, time.monotonic)
         self._stream, self._answer = stream, stream._answer
+        return stream
+
+    def _asked(self, response: Any, model: str, priced: Callable[[Usage], Usage]) -> AnswerStream:
+        """Stream what a model gave into the answer in work, which begins anew; it stays in work."""
+        from .answer_stream import AnswerStream
+
+        before = self._answer
+        assert before is not None
+        fields = (self, before.id, response, model, INTERVAL_S, time.monotonic, priced)
+        stream = AnswerStream(*fields)
+        stream._answer._is_stored = before._is_stored
+        self._answer = stream._answer
         return stream
 
     def _new_answer(self, id: str | None) -> str:

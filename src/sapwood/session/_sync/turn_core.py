@@ -68,10 +68,15 @@ class TurnCore:
         expected_tip: PlaceRef | None = None,
         state: TurnState = "open",
         sent: str | None = None,
+        *,
+        is_clean: bool = False,
     ) -> list[Message]:
         """Append messages; the first take the lease, and those that end the turn let it go."""
         is_first = self._lease.fence is None
-        new = self._session._cleaned(new)
+        if not is_clean:
+            new = self._session._cleaned(new)
+        if sent is not None:
+            sent = self._session._cleaned_text(sent)
         self._session._pairs.check(new, parent)
         new = with_ids(new, self._stored.setup.new_id, is_first=is_first)
         record = TurnRecord(id=str(new[0].id)) if is_first else self._open()
@@ -211,6 +216,9 @@ class TurnCore:
             answer._halt()
         if answer is not None and answer.parts:
             last, is_cut = answer._draft(), answer._is_cut
+        elif answer is not None and answer._is_stored:
+            # It began anew, and nothing came yet: what is stored of it is cut off.
+            last, is_cut = stored.find_message(answer.id), True
         elif self._last is not None:
             last = stored.find_message(self._last)
         if state is None:

@@ -25,6 +25,7 @@ from ...model import (
 )
 from ...stores.base.queues import CallerQueues
 from ..heartbeat import Heartbeat
+from ..stops import Stops
 from ..turn_documents import (
     OPEN_TURN,
     PARTIAL,
@@ -59,7 +60,12 @@ class TurnLease:
         self._heartbeat: Heartbeat | None = None
         self._begun: Heartbeat | None = None
         self.fence: Fence | None = None
-        self.stopped = False
+        self.stops = Stops()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped from outside, as far as is known."""
+        return self.stops.is_stopped
 
     @property
     def is_held(self) -> bool:
@@ -126,7 +132,8 @@ class TurnLease:
         )
         if document is None or holder is None or self._mark is None or holder.mark != self._mark:
             return False
-        self.stopped = holder.stopped
+        if holder.stopped:
+            self.stops.stop()
         self.fence = Fence(key=TURN_LEASE, version=document.version)
         return True
 

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...calls import Call
 from ...model import Message, TurnRecord
 from ..references import MessageRef
 from .session_base import SessionBase
 
 
+@Call.reminding
 class TurnMethods(SessionBase):
     """What a session does with its turns."""
 
@@ -32,7 +34,8 @@ class TurnMethods(SessionBase):
     def stop_turn(self) -> bool:
         """Stop the turn that is at work, in whatever process; return whether there was one.
 
-        It takes no more writes from now on. Its holder is told at its next one, or within 20 s.
+        It takes no more writes from now on. Its holder is told at its next one, or within 20 s. On
+        an event loop a model or tool that it waits for is cancelled then.
         """
         from .turn_lease import stop
 

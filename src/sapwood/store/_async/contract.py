@@ -27,6 +27,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Literal, Self
 
+from ...event_loop import AsyncEntering
 from ...model import (
     Changes,
     DocumentChange,
@@ -56,8 +57,10 @@ from .owner_usage import sum_of_sessions
 from .recent import recent_by_reads
 
 
-class AsyncStore(AsyncMessageCalls, AsyncDataCalls, AsyncDocumentCalls):
+class AsyncStore(AsyncMessageCalls, AsyncDataCalls, AsyncDocumentCalls, AsyncEntering):
     """Where sessions live."""
+
+    _opened_by = "sapwood.open_store"
 
     capabilities: frozenset[Capability]
     max_message_bytes: int

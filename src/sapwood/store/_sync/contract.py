@@ -29,6 +29,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Literal, Self
 
+from ...event_loop import Entering
 from ...model import (
     Changes,
     DocumentChange,
@@ -58,8 +59,10 @@ from .owner_usage import sum_of_sessions
 from .recent import recent_by_reads
 
 
-class Store(MessageCalls, DataCalls, DocumentCalls):
+class Store(MessageCalls, DataCalls, DocumentCalls, Entering):
     """Where sessions live."""
+
+    _opened_by = "sapwood.open_store"
 
     capabilities: frozenset[Capability]
     max_message_bytes: int

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from ...calls import AsyncCall
 from ...errors import UsageError
+from ...event_loop import AsyncEntering
 from ...model import NewMessage, Usage
 from ...rules.wording import a_kind
 from ..events import StreamEvent
@@ -15,7 +16,7 @@ from ..reader import StreamReader
 from ..vendor import StreamAnswer
 
 
-class AsyncEventStream:
+class AsyncEventStream(AsyncEntering):
     """The events of an answer, as a vendor's SDK streams it in. A context manager.
 
     `response` is what OpenAI's chat completions or responses, or Anthropic's messages, return with

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from ...calls import Call
 from ...errors import UsageError
+from ...event_loop import Entering
 from ...model import NewMessage, Usage
 from ...rules.wording import a_kind
 from ..events import StreamEvent
@@ -17,7 +18,7 @@ from ..reader import StreamReader
 from ..vendor import StreamAnswer
 
 
-class EventStream:
+class EventStream(Entering):
     """The events of an answer, as a vendor's SDK streams it in. A context manager.
 
     `response` is what OpenAI's chat completions or responses, or Anthropic's messages, return with

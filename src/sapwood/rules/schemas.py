@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 
 from ..errors import UsageError
-from ..rules.wording import a_kind
+from .wording import a_kind
+
+# Models like to write JSON as they would show it to somebody.
+_FENCE = re.compile(r"\s*```(?:json)?[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL | re.IGNORECASE)
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
@@ -43,9 +47,12 @@ def read_value(value: Any, kind: Any) -> Any:
 
 
 def read_json(text: str, kind: Any) -> Any:
-    """Read JSON as a type; `UsageError` says what does not fit."""
+    """Read JSON as a type, also out of one fence; `UsageError` says what does not fit."""
+    fenced = _FENCE.fullmatch(text)
     try:
-        return msgspec.json.decode(text, type=kind, dec_hook=_foreign_value)
+        return msgspec.json.decode(
+            fenced[1] if fenced else text, type=kind, dec_hook=_foreign_value
+        )
     except (msgspec.MsgspecError, TypeError, ValueError) as error:
         raise UsageError(str(error)) from error
 

@@ -6,9 +6,8 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 
-from ...model import ModelInput, ModelMessage, TextPart, ToolCallPart, ToolResultPart
-from ...rules.wording import counted
-from .models import ChatModel
+from ..model import ModelInput, ModelMessage, TextPart, ToolCallPart, ToolResultPart
+from ..rules.wording import counted
 
 MARK = "[offline stand-in]"
 SEARCH = "session_search"
@@ -47,12 +46,6 @@ class OfflineModel:
             if self._pause_s:
                 time.sleep(self._pause_s)
             yield TextPart(text=word)
-
-
-def offline_model(pause_s: float) -> ChatModel:
-    """Return the stand-in."""
-    label = "no model: an offline stand-in answers, which only counts, repeats and searches"
-    return ChatModel(name=OfflineModel.name, label=label, ask=OfflineModel(pause_s))
 
 
 def _about(messages: Sequence[ModelMessage], last: ModelMessage) -> str:
