@@ -165,6 +165,19 @@ def test_what_is_still_to_be_published_is_no_damage(store: RedisStore) -> None:
     assert [it.id for it in found] == ["new", "listed"]
 
 
+def test_what_nobody_would_publish_any_more_is_told_and_published(
+    store: RedisStore, raw: Redis, prefix: str
+) -> None:
+    furnish_listing(store)
+    listing_of(store)
+    store.update_session(ADA, "listed", SessionPatch(tags=["green"]))
+    raw.delete(f"{prefix}:{{o:{ADA}}}:h")
+    assert {it.kind for it in store.admin.check()} == {"listing"}
+    assert store.admin.repair() == []
+    found = store.list_sessions(ADA, SessionQuery(tags=["green"])).sessions
+    assert [it.id for it in found] == ["listed"]
+
+
 def test_sessions_expire_though_it_was_lost_when(
     open_store: Callable[..., RedisStore], raw: Redis, prefix: str
 ) -> None:
