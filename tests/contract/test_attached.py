@@ -21,11 +21,23 @@ from sapwood.testing import (
     machine_for,
 )
 from sapwood.testing._async import admin as async_admin
+from sapwood.testing._async import kinds as async_kinds
+from sapwood.testing._async import rewriting as async_rewriting
+from sapwood.testing._async import rewriting_meanwhile as async_meanwhile
 from sapwood.testing._async import search as async_search
 from sapwood.testing._async import search_pages as async_pages
 from sapwood.testing._async import search_query as async_query
 from sapwood.testing._async import search_scope as async_scope
-from sapwood.testing._sync import admin, search, search_pages, search_query, search_scope
+from sapwood.testing._sync import (
+    admin,
+    kinds,
+    rewriting,
+    rewriting_meanwhile,
+    search,
+    search_pages,
+    search_query,
+    search_scope,
+)
 
 from .places import on_a_server
 
@@ -57,6 +69,9 @@ class TestAttachedIndex(
     search_query.FilterContract,
     search_query.HitContract,
     search_pages.SearchPageContract,
+    kinds.KindSearchContract,
+    rewriting.RewriteContract,
+    rewriting_meanwhile.RewriteMeanwhileContract,
     admin.AdminContract,
     DataStoreContract,
 ):
@@ -78,6 +93,9 @@ class TestAsyncAttachedIndex(
     async_query.AsyncFilterContract,
     async_query.AsyncHitContract,
     async_pages.AsyncSearchPageContract,
+    async_kinds.AsyncKindSearchContract,
+    async_rewriting.AsyncRewriteContract,
+    async_meanwhile.AsyncRewriteMeanwhileContract,
     async_admin.AsyncAdminContract,
     AsyncDataStoreContract,
 ):

@@ -114,6 +114,18 @@ def test_replaced_messages_are_gone_from_the_files(
 
 
 @pytest.mark.parametrize("size", SIZES)
+def test_a_field_that_was_erased_from_the_data_is_gone_from_the_files(
+    store: SqliteStore, path: Path, size: int
+) -> None:
+    secret = f"{MARK} {'x' * size} {MARK}"
+    for n in range(10):
+        store.append(ADA, "s", [say(f"d{n}", "y" * 300)], data={"n": n, "secret": secret})
+        store.append(ADA, "s", [], data={"n": n, "secret": MARK})
+    store.create_session(ADA, NewSession(id="fork", fork=ForkPoint(session="s")))
+    assert_forgotten(store, path, lambda: store.erase_data(ADA, "fork", "secret"))
+
+
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("way", ["delete", "clear"])
 def test_the_messages_of_a_retired_session_are_gone_from_the_files(
     store: SqliteStore, path: Path, size: int, way: str
@@ -249,6 +261,25 @@ def test_nothing_is_left_of_an_owners_documents_where_pages_were_split(
         store.finish_deletions()
     everything = b"".join(contents(path).values())
     assert [key for key in gone if mark_of(key).encode() in everything] == []
+    assert rewritings
+
+
+def test_nothing_is_left_of_the_data_where_pages_were_split(store: SqliteStore, path: Path) -> None:
+    dice = random.Random(3)
+    sessions = [f"s{n}" for n in range(6)]
+    for session in sessions:
+        make_session(store, session)
+    secrets = [mark_of(f"k{n}") for n in range(400)]
+    for secret in secrets:
+        data = {"secret": secret * dice.randrange(1, 60), "kept": "y" * dice.randrange(300)}
+        store.append(ADA, dice.choice(sessions), [], data=data)
+    store.finish_deletions()
+    with counted_rewritings(store) as rewritings:
+        for session in sessions:
+            store.erase_data(ADA, session, "secret")
+        store.finish_deletions()
+    everything = b"".join(contents(path).values())
+    assert [it for it in secrets if it.encode() in everything] == []
     assert rewritings
 
 

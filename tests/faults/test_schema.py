@@ -1,7 +1,6 @@
-"""A file of every released schema can be opened, and shows what was put into it.
+"""A file of an earlier schema can be opened, and shows what was put into it.
 
-After a change of a migration that was not released yet, make the file anew:
-`.venv/bin/python tests/fixtures/make_schema_0001.py`.
+`tests/fixtures/make_schema.py` makes one, of the newest schema.
 """
 
 from __future__ import annotations
@@ -34,9 +33,17 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 RELEASED = json.loads((FIXTURES / "released.json").read_text())
 
 
+EARLIER = ["schema-0001.db", "schema-0006.db"]
+
+
+@pytest.fixture(params=EARLIER)
+def file(request: pytest.FixtureRequest) -> Path:
+    return FIXTURES / request.param
+
+
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return Path(shutil.copy(FIXTURES / "schema-0001.db", tmp_path / "s.db"))
+def path(file: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(file, tmp_path / "s.db"))
 
 
 @pytest.fixture
@@ -55,17 +62,19 @@ def test_migrations_are_numbered_without_a_gap() -> None:
     assert versions == list(range(1, len(versions) + 1))
 
 
-def test_the_first_schemas_file_is_one_file() -> None:
-    assert [it.name for it in FIXTURES.glob("schema-0001.db*")] == ["schema-0001.db"]
+def test_an_earlier_schemas_file_is_one_file(file: Path, path: Path) -> None:
+    assert sorted(it.name for it in FIXTURES.glob("schema-*.db*")) == EARLIER
+    with raw(path) as connection:
+        assert file.name == f"schema-{connection.pragma('user_version'):04}.db"
 
 
-def test_the_first_schemas_file_is_sound(store: SqliteStore) -> None:
+def test_an_earlier_schemas_file_is_sound(store: SqliteStore) -> None:
     assert store.admin.check() == []
     assert store.admin.schema_version() == packaged_steps()[-1].version
     assert store.admin.list_owners() == ["ada", "bob"]
 
 
-def test_the_first_schemas_tree_is_shown(store: SqliteStore) -> None:
+def test_an_earlier_schemas_tree_is_shown(store: SqliteStore) -> None:
     history = store.read(ADA, "main", Read())
     shown = [it.id if isinstance(it, Message) else it.overlay.id for it in history.entries]
     assert shown == ["m1", "o1", "m4", "m5", "m6", "m8"]
@@ -79,7 +88,7 @@ def test_the_first_schemas_tree_is_shown(store: SqliteStore) -> None:
     assert [leaf.id for leaf in store.list_leaves(ADA, "main")] == ["m8", "b2"]
 
 
-def test_the_first_schemas_forks_are_shown(store: SqliteStore) -> None:
+def test_an_earlier_schemas_forks_are_shown(store: SqliteStore) -> None:
     plain = Read(overlays=False)
     fork = [it.id for it in store.read(ADA, "fork", plain).messages_only]
     assert fork == ["m1", "m2", "m3", "m4", "m5", "m6", "f1"]
@@ -93,7 +102,7 @@ def test_the_first_schemas_forks_are_shown(store: SqliteStore) -> None:
         assert store.append(ADA, session, [say(id, f"text of {id}")]).written == 0
 
 
-def test_the_first_schemas_records_are_there(store: SqliteStore) -> None:
+def test_an_earlier_schemas_records_are_there(store: SqliteStore) -> None:
     main = store.find_session(ADA, "main")
     assert main is not None
     assert (main.title, main.tags, main.attributes, main.budget) == ("Main", ["a"], {"k": 1}, 1000)
@@ -119,7 +128,7 @@ def test_the_first_schemas_records_are_there(store: SqliteStore) -> None:
     assert [it.text for it in store.read("bob", "main", Read()).messages_only] == ["of bob"]
 
 
-def test_the_first_schemas_file_can_be_written(path: Path) -> None:
+def test_an_earlier_schemas_file_can_be_written(path: Path) -> None:
     with open_store(path) as store:
         with pytest.raises(MessageConflictError):
             store.append(ADA, "main", [say("m7", "text of m7")])
@@ -142,10 +151,11 @@ def test_the_first_schemas_file_can_be_written(path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_settled", [False, True], ids=["at once", "settled"])
+@pytest.mark.parametrize("file", EARLIER[:1], indirect=True)
 def test_sums_that_the_first_schema_left_to_renew_are_renewed(
-    store: SqliteStore, tmp_path: Path, is_settled: bool
+    store: SqliteStore, file: Path, tmp_path: Path, is_settled: bool
 ) -> None:
-    left = Path(shutil.copy(FIXTURES / "schema-0001.db", tmp_path / "left.db"))
+    left = Path(shutil.copy(file, tmp_path / "left.db"))
     with raw(left) as connection:
         connection.execute("INSERT INTO stale SELECT tree FROM session WHERE id = 'fork'")
         connection.execute("UPDATE session SET lead = lead + 7 WHERE id = 'fork'")

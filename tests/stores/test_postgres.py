@@ -24,6 +24,18 @@ from sapwood.stores.postgres import PostgresStore
 from sapwood.stores.postgres.words import question
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
+from .derived import (
+    ANOTHER_PREVIOUS,
+    DATA_DAMAGES,
+    LISTING_DAMAGES,
+    LOST_MARK,
+    LOST_VALUE,
+    data_of,
+    furnish_data,
+    furnish_listing,
+    listing_of,
+)
+
 # What finds a tree is not in one itself, nor is what holds for all of them.
 DIRECTORY = {"owner", "directory", "tag", "reader", "migration", "floor"}
 new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
@@ -39,6 +51,11 @@ def store(postgres_url: str) -> Iterator[PostgresStore]:
 def run(text: str, schema: str = "") -> None:
     with psycopg.connect(postgres.shared_url() or "", autocommit=True) as raw:
         raw.execute(text.replace("{s}", schema or postgres.schema()).encode())
+
+
+def damage_tables(text: str) -> None:
+    """Run a statement that names tables behind a pair of braces."""
+    run(text.replace("{}", "{s}.").replace("BYTES", "bytea"))
 
 
 def furnish(store: PostgresStore) -> None:
@@ -207,6 +224,40 @@ def test_damage_to_what_is_derived_is_found_and_repaired(
     assert store.admin.repair() == []
     assert [store.read(ADA, session, Read()) for session in ("s", "fork")] == before
     assert [store.find_session(ADA, session) for session in ("s", "fork")] == records
+
+
+@pytest.mark.parametrize("name", LISTING_DAMAGES)
+def test_rule_14_what_sessions_are_found_by_is_rebuilt_from_their_records(
+    store: PostgresStore, name: str
+) -> None:
+    furnish_listing(store)
+    before = listing_of(store)
+    assert store.admin.check() == []
+    damage_tables(LISTING_DAMAGES[name])
+    assert {it.kind for it in store.admin.check()} == {"session"}
+    assert store.admin.repair() == []
+    assert listing_of(store) == before
+
+
+@pytest.mark.parametrize("damage", [*DATA_DAMAGES.values(), ANOTHER_PREVIOUS])
+def test_rule_14_where_data_stands_is_rebuilt(store: PostgresStore, damage: str) -> None:
+    furnish_data(store)
+    before = data_of(store)
+    assert store.admin.check() == []
+    damage_tables(damage)
+    assert store.admin.check() != []
+    assert store.admin.repair() == []
+    assert data_of(store) == before
+
+
+@pytest.mark.parametrize("damage", [LOST_MARK, LOST_VALUE])
+def test_rule_08_data_that_is_lost_is_told_and_not_repaired(
+    store: PostgresStore, damage: str
+) -> None:
+    furnish_data(store)
+    damage_tables(damage)
+    for problems in (store.admin.check(), store.admin.repair()):
+        assert [it.kind for it in problems] == ["data"]
 
 
 def test_rule_08_a_body_that_cannot_be_decoded_is_told_and_not_repaired(

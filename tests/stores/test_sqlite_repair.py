@@ -16,7 +16,19 @@ from sapwood.errors import StoreCorruptError
 from sapwood.model import NewSession, Read, SessionQuery, Usage
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import SqliteStore
+from sapwood.stores.sqlite.checksum import checksum
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
+
+from .derived import (
+    DATA_DAMAGES,
+    LISTING_DAMAGES,
+    LOST_MARK,
+    LOST_VALUE,
+    data_of,
+    furnish_data,
+    furnish_listing,
+    listing_of,
+)
 
 
 def clock() -> int:
@@ -83,7 +95,8 @@ DAMAGES = {
 
 def damage(path: Path, sql: str) -> None:
     with closing(apsw.Connection(str(path))) as raw:
-        raw.execute(sql)
+        raw.create_scalar_function("checksum_of", lambda *them: checksum(them))
+        raw.execute(sql.replace("{}", "").replace("BYTES", "BLOB"))
 
 
 def seen(path: Path) -> list[Any]:
@@ -109,6 +122,83 @@ def test_it_is_found_and_rebuilt(name: str, path: Path) -> None:
         assert store.admin.repair() == []
         assert store.admin.check() == []
     assert seen(path) == before
+
+
+@pytest.mark.parametrize("name", LISTING_DAMAGES)
+def test_rule_14_what_sessions_are_found_by_is_rebuilt_from_their_records(
+    name: str, tmp_path: Path
+) -> None:
+    with opened(tmp_path / "s.db") as store:
+        furnish_listing(store)
+        before = listing_of(store)
+        assert store.admin.check() == []
+        damage(tmp_path / "s.db", LISTING_DAMAGES[name])
+        assert {it.kind for it in store.admin.check()} == {"session"}
+        assert store.admin.repair() == []
+        assert listing_of(store) == before
+
+
+def test_rule_14_what_cannot_be_read_of_a_record_holds_up_no_other(tmp_path: Path) -> None:
+    with opened(tmp_path / "s.db") as store:
+        furnish_listing(store)
+        wrong = "UPDATE profile SET tags = 'x' WHERE title = 'A title';"
+        wrong += "UPDATE profile SET system = x'7b' WHERE session = 2"
+        damage(tmp_path / "s.db", f"{wrong}; UPDATE profile SET title_key = NULL")
+        problems = store.admin.repair()
+        assert sorted(it.where for it in problems) == ["branch", "listed"]
+        found = store.list_sessions(ADA, SessionQuery(title_prefix="L", kind="aside"))
+        assert [it.id for it in found.sessions] == ["aside"]
+
+
+SUMMED_UP = "UPDATE data SET previous = 0, checksum = checksum_of(pos, 0, value) WHERE previous > 0"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        *DATA_DAMAGES.values(),
+        "UPDATE session SET has_data = 0",
+        SUMMED_UP,
+        f"UPDATE session SET has_data = 0; UPDATE segment SET data_at = 0; {SUMMED_UP}",
+    ],
+)
+def test_rule_14_where_data_stands_is_rebuilt(sql: str, tmp_path: Path) -> None:
+    with opened(tmp_path / "s.db") as store:
+        furnish_data(store)
+        before = data_of(store)
+        assert store.admin.check() == []
+        damage(tmp_path / "s.db", sql)
+        assert store.admin.check() != []
+        assert store.admin.repair() == []
+        assert data_of(store) == before
+
+
+def test_rule_14_a_fork_without_a_message_of_its_own_is_told_of_data_above_it(
+    tmp_path: Path,
+) -> None:
+    with opened(tmp_path / "s.db") as store:
+        furnish_data(store)
+        fork = store.create_session(ADA, fork_of("s", "k", id="quiet"))
+        for session in ("s", "fork"):
+            store.delete_session(ADA, session)
+        store.finish_deletions()
+        damage(tmp_path / "s.db", "UPDATE session SET has_data = 0")
+        assert [it.where for it in store.admin.check()] == ["quiet"]
+        assert store.admin.repair() == []
+        found = store.find_session(ADA, "quiet")
+        assert found is not None
+        assert (found.data_at, found.tip) == (fork.data_at, "k")
+
+
+@pytest.mark.parametrize(
+    "sql", [LOST_MARK, LOST_VALUE, "UPDATE data SET previous = 9 WHERE previous > 0"]
+)
+def test_rule_08_data_that_is_lost_is_told_and_not_repaired(sql: str, tmp_path: Path) -> None:
+    with opened(tmp_path / "s.db") as store:
+        furnish_data(store)
+        damage(tmp_path / "s.db", sql)
+        for problems in (store.admin.check(), store.admin.repair()):
+            assert {it.kind for it in problems} == {"data"}
 
 
 def test_an_index_that_misses_rows_is_rebuilt(path: Path) -> None:

@@ -9,10 +9,9 @@ from servers.urls import SERVERS
 from tier import FULL
 
 from sapwood import ROOT, AsyncSession, AsyncSessionManager
-from sapwood.errors import UsageError
+from sapwood.errors import StaleTipError, UsageError
 
-# Redis keeps no data at positions yet.
-STORES = ["memory", "sqlite", *(it for it in SERVERS if FULL and it != "redis")]
+STORES = ["memory", "sqlite", *(SERVERS if FULL else ())]
 pytestmark = pytest.mark.parametrize("url", STORES, indirect=True)
 
 
@@ -88,6 +87,23 @@ async def test_pop_takes_back_a_mark_by_itself(
     assert await held(sessions, chat) == {"n": 1}
     assert (await chat.pop()).tip == "k1"
     assert (await chat.pop()).tip is ROOT
+
+
+async def test_pop_takes_back_the_expected_tip_with_the_marks_after_it(
+    sessions: AsyncSessionManager, chat: AsyncSession
+) -> None:
+    await mark(sessions, chat, "k1", n=1)
+    said = await chat.append_all([("user", "one"), ("assistant", "first")])
+    await mark(sessions, chat, "k2", n=2)
+    await mark(sessions, chat, "k3", n=3)
+    with pytest.raises(StaleTipError):
+        await chat.pop(expected_tip=said[0])
+    assert (await chat.pop(expected_tip=said[1])).tip == said[0].id
+    assert await held(sessions, chat) == {"n": 1}
+    assert (await chat.pop(expected_tip=said[0])).tip == "k1"
+    with pytest.raises(StaleTipError):
+        await chat.pop(expected_tip=said[0])
+    assert (await chat.pop(expected_tip="k1")).tip is ROOT
 
 
 async def test_where_a_message_was_deleted_undo_goes_back_to_its_place(

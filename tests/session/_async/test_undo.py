@@ -210,8 +210,9 @@ async def test_pop_refuses_a_surprise(chat: AsyncSession) -> None:
 async def test_pop_compares_the_tip_that_it_looked_at(chat: AsyncSession) -> None:
     said = await talk(chat, 2)
     await chat.checkout(said[1])
-    with pytest.raises(StaleTipError):
-        await chat.pop(expected_tip=said[2])
+    for expected in (said[2], "nobody", ROOT):
+        with pytest.raises(StaleTipError):
+            await chat.pop(expected_tip=expected)
     assert await chat.tip() == said[1].id
 
 

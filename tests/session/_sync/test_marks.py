@@ -11,10 +11,9 @@ from servers.urls import SERVERS
 from tier import FULL
 
 from sapwood import ROOT, Session, SessionManager
-from sapwood.errors import UsageError
+from sapwood.errors import StaleTipError, UsageError
 
-# Redis keeps no data at positions yet.
-STORES = ["memory", "sqlite", *(it for it in SERVERS if FULL and it != "redis")]
+STORES = ["memory", "sqlite", *(SERVERS if FULL else ())]
 pytestmark = pytest.mark.parametrize("url", STORES, indirect=True)
 
 
@@ -86,6 +85,23 @@ def test_pop_takes_back_a_mark_by_itself(sessions: SessionManager, chat: Session
     assert held(sessions, chat) == {"n": 1}
     assert (chat.pop()).tip == "k1"
     assert (chat.pop()).tip is ROOT
+
+
+def test_pop_takes_back_the_expected_tip_with_the_marks_after_it(
+    sessions: SessionManager, chat: Session
+) -> None:
+    mark(sessions, chat, "k1", n=1)
+    said = chat.append_all([("user", "one"), ("assistant", "first")])
+    mark(sessions, chat, "k2", n=2)
+    mark(sessions, chat, "k3", n=3)
+    with pytest.raises(StaleTipError):
+        chat.pop(expected_tip=said[0])
+    assert (chat.pop(expected_tip=said[1])).tip == said[0].id
+    assert held(sessions, chat) == {"n": 1}
+    assert (chat.pop(expected_tip=said[0])).tip == "k1"
+    with pytest.raises(StaleTipError):
+        chat.pop(expected_tip=said[0])
+    assert (chat.pop(expected_tip="k1")).tip is ROOT
 
 
 def test_where_a_message_was_deleted_undo_goes_back_to_its_place(

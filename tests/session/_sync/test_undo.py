@@ -208,8 +208,9 @@ def test_pop_refuses_a_surprise(chat: Session) -> None:
 def test_pop_compares_the_tip_that_it_looked_at(chat: Session) -> None:
     said = talk(chat, 2)
     chat.checkout(said[1])
-    with pytest.raises(StaleTipError):
-        chat.pop(expected_tip=said[2])
+    for expected in (said[2], "nobody", ROOT):
+        with pytest.raises(StaleTipError):
+            chat.pop(expected_tip=expected)
     assert chat.tip() == said[1].id
 
 

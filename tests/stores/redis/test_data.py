@@ -10,40 +10,16 @@ from redis import Redis
 from servers.redis_watch import Watch
 
 from sapwood.errors import StoreCorruptError
-from sapwood.model import NewSession, Read
+from sapwood.model import NewSession
 from sapwood.stores.redis import RedisStore
 from sapwood.testing.makers import ADA, fork_of, say
 
+from ..derived import data_of, furnish_data
 from .acts import key_of
 from .between import before
 
 Open = Callable[..., RedisStore]
 ONE, TWO = {"n": 1}, {"n": 2}
-
-
-def furnish(store: RedisStore) -> None:
-    """Make a session with data in two segments, marks, and a fork."""
-    store.create_session(ADA, NewSession(id="s"))
-    store.append(ADA, "s", [say("m1")])
-    store.append(ADA, "s", [say("m2")], data=ONE)
-    store.append(ADA, "s", [], data=TWO, id="k")
-    store.append(ADA, "s", [say("m3")])
-    store.append(ADA, "s", [say("x1")], parent="m2", data={"n": 3})
-    store.create_session(ADA, fork_of("s", "k"))
-    store.append(ADA, "fork", [], data={"n": 4}, id="f")
-    store.checkout(ADA, "s", "m3")
-
-
-def state_of(store: RedisStore) -> list[Any]:
-    """Return what is said of data, of a session and its fork."""
-    found: list[Any] = []
-    for session in ("s", "fork"):
-        record = store.find_session(ADA, session)
-        assert record is not None
-        assert record.tip_position is not None
-        found += [record, store.list_data(ADA, session, record.tip_position)]
-        found.append([it.data_at for it in store.read(ADA, session, Read()).messages_only])
-    return found
 
 
 class TestDataCosts:
@@ -77,7 +53,7 @@ class TestDataCosts:
         assert read[0] == read[1]
 
     def test_data_is_read_with_one_call(self, store: RedisStore, watch: Watch) -> None:
-        furnish(store)
+        furnish_data(store)
         record = store.find_session(ADA, "s")
         assert record is not None
         at = record.tip_position
@@ -89,7 +65,7 @@ class TestDataCosts:
 def test_nothing_is_left_of_data_that_was_retired(
     store: RedisStore, raw: Redis, prefix: str
 ) -> None:
-    furnish(store)
+    furnish_data(store)
     key = key_of(raw, prefix, "s", "")
     assert raw.hgetall(f"{key}dm") == {b"1": b"1", b"3": b"1"}
     store.clear_session(ADA, "s")
@@ -115,7 +91,7 @@ def test_what_is_erased_of_data_is_nowhere(store: RedisStore, raw: Redis, prefix
 
 
 def test_marks_of_a_home_that_is_gone_are_not_counted(store: RedisStore) -> None:
-    furnish(store)
+    furnish_data(store)
     store.delete_session(ADA, "s")
     assert store.statistics(ADA).messages == 2
     store.finish_deletions()
@@ -155,13 +131,13 @@ def test_data_that_is_kept_at_a_clear_may_be_swept_by_others_meanwhile(open_stor
 def test_damage_to_where_data_stands_is_found_and_repaired(
     store: RedisStore, raw: Redis, prefix: str, damage: Any, kind: str
 ) -> None:
-    furnish(store)
-    expected = state_of(store)
+    furnish_data(store)
+    expected = data_of(store)
     assert store.admin.check() == []
     damage(raw, lambda part: key_of(raw, prefix, "s", part))
     assert {it.kind for it in store.admin.check()} == {kind}
     assert store.admin.repair() == []
-    assert state_of(store) == expected
+    assert data_of(store) == expected
 
 
 def _say_elsewhere(raw: Redis, key: str, index: int, place: bytes) -> None:
@@ -178,7 +154,7 @@ def _say_elsewhere(raw: Redis, key: str, index: int, place: bytes) -> None:
 def test_rule_08_data_that_is_lost_is_told_and_not_repaired(
     store: RedisStore, raw: Redis, prefix: str, lost: str
 ) -> None:
-    furnish(store)
+    furnish_data(store)
     key = key_of(raw, prefix, "s", "d:1")
     if lost == "version":
         raw.hdel(key, "3")

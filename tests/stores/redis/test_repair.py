@@ -11,11 +11,12 @@ from redis import Redis
 from sapwood.errors import (
     StoreCorruptError,
 )
-from sapwood.model import NewSession, Read, Search, SessionQuery, SystemFields
+from sapwood.model import NewSession, Read, Search, SessionPatch, SessionQuery, SystemFields
 from sapwood.stores.redis import RedisStore
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, say
 
+from ..derived import furnish_listing, listing_of
 from .acts import furnish, key_of
 
 
@@ -110,6 +111,87 @@ def test_sessions_are_found_by_their_keys_again(
     for id in ("s", "t", "plain"):
         store.delete_session(ADA, id)
     assert not raw.exists(*index.values())
+
+
+def entries_of(raw: Redis, stem: str, letter: bytes) -> list[Any]:
+    """Return the words that sessions are found by, with a letter before each."""
+    entries: Any = raw.zrange(f"{stem}lk", 0, -1)
+    return [it for it in entries if it.startswith(letter)]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda raw, stem: raw.zrem(f"{stem}lk", *entries_of(raw, stem, b"g")),
+        lambda raw, stem: raw.zrem(f"{stem}lk", *entries_of(raw, stem, b"t")),
+        lambda raw, stem: raw.zrem(f"{stem}lk", *entries_of(raw, stem, b"s")),
+        lambda raw, stem: raw.zrem(f"{stem}lk", *entries_of(raw, stem, b"k")),
+        lambda raw, stem: raw.zadd(f"{stem}lk", {b"g00" + entries_of(raw, stem, b"g")[0][5:]: 0}),
+        lambda raw, stem: raw.delete(f"{stem}lk", f"{stem}ki"),
+        lambda raw, stem: raw.hset(f"{stem}ki", "0000000000000001listed", "g00"),
+        lambda raw, stem: raw.hset(f"{stem}ki", "0000000000000099gone", "g00"),
+        lambda raw, stem: raw.zadd(f"{stem}la", {"0000000000000001listed": 7}),
+        lambda raw, stem: raw.zadd(f"{stem}lu", {"0000000000000001listed": 7}),
+        lambda raw, stem: raw.delete(f"{stem}lu"),
+    ],
+)
+@pytest.mark.parametrize("is_marked", [True, False])
+def test_rule_14_what_sessions_are_found_by_is_rebuilt_from_their_records(
+    store: RedisStore, raw: Redis, prefix: str, damage: Any, is_marked: bool
+) -> None:
+    furnish_listing(store)
+    before = listing_of(store)
+    assert store.admin.check() == []
+    stem = f"{prefix}:{{o:{ADA}}}:"
+    if not is_marked:
+        raw.delete(f"{stem}h")
+    damage(raw, stem)
+    assert {it.kind for it in store.admin.check()} == {"listing"}
+    assert store.admin.repair() == []
+    assert listing_of(store) == before
+    for id in ("listed", "branch", "aside"):
+        store.delete_session(ADA, id)
+    assert not raw.exists(*(f"{stem}{part}" for part in ("lk", "ki", "la", "lu", "lc")))
+
+
+def test_what_is_still_to_be_published_is_no_damage(store: RedisStore) -> None:
+    furnish_listing(store)
+    listing_of(store)
+    store.append(ADA, "listed", [say("m1", created_us=1)])
+    store.update_session(ADA, "listed", SessionPatch(title="B", tags=["green"], state="quiet"))
+    store.create_session(ADA, NewSession(id="new", tags=["green"]))
+    assert store.admin.check() == []
+    found = store.list_sessions(ADA, SessionQuery(tags=["green"])).sessions
+    assert [it.id for it in found] == ["new", "listed"]
+
+
+def test_what_nobody_would_publish_any_more_is_told_and_published(
+    store: RedisStore, raw: Redis, prefix: str
+) -> None:
+    furnish_listing(store)
+    listing_of(store)
+    store.update_session(ADA, "listed", SessionPatch(tags=["green"]))
+    raw.delete(f"{prefix}:{{o:{ADA}}}:h")
+    assert {it.kind for it in store.admin.check()} == {"listing"}
+    assert store.admin.repair() == []
+    found = store.list_sessions(ADA, SessionQuery(tags=["green"])).sessions
+    assert [it.id for it in found] == ["listed"]
+
+
+def test_sessions_expire_though_it_was_lost_when(
+    open_store: Callable[..., RedisStore], raw: Redis, prefix: str
+) -> None:
+    clock = ManualClock()
+    store = open_store(clock=clock, session_ttl_s=60)
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1")])
+    store.finish_deletions()
+    raw.delete(f"{prefix}:{{o:{ADA}}}:due")
+    assert [it.kind for it in store.admin.check()] == ["listing"]
+    assert store.admin.repair() == []
+    clock.advance(61)
+    store.finish_deletions()
+    assert not raw.hexists(f"{prefix}:{{o:{ADA}}}:d", "s")
 
 
 def test_rule_08_what_is_damaged_is_in_no_other_owners_way(

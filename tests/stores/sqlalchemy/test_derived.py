@@ -17,18 +17,39 @@ from sapwood.model import NewMessage, NewSession, Read, TextPart
 from sapwood.stores.sqlalchemy import SqlAlchemyStore
 from sapwood.testing.makers import ADA
 
+from ..derived import (
+    ANOTHER_PREVIOUS,
+    DATA_DAMAGES,
+    LISTING_DAMAGES,
+    LOST_MARK,
+    LOST_VALUE,
+    data_of,
+    furnish_data,
+    furnish_listing,
+    listing_of,
+)
 from .support import engine_of, furnish
+
+_BYTES = {"sqlite": "BLOB", "postgresql": "BYTEA"}
+
+
+def run(store: SqlAlchemyStore, damage: str) -> None:
+    """Run a statement that names tables behind a pair of braces."""
+    prefix = store._runner.here()._worker._tables.session.name.removesuffix("session")
+    bytes = _BYTES.get(engine_of(store).dialect.name, "BINARY")
+    with engine_of(store).begin() as conn:
+        conn.execute(text(damage.replace("{}", prefix).replace("BYTES", bytes)))
 
 
 @pytest.mark.parametrize(
     ("damage", "kind"),
     [
-        ("UPDATE {p}segment SET lineage = ''", "segment"),
-        ("UPDATE {p}message SET path_tokens = path_tokens + 1 WHERE id = 'm2'", "message"),
-        ("UPDATE {p}in_force SET last = last - 1", "overlay"),
-        ("UPDATE {p}session SET context = context + 1", "session"),
-        ("UPDATE {p}session SET messages = 0, overlays = 7, active_s = 0", "session"),
-        ("UPDATE {p}session SET running = running + 1", "session"),
+        ("UPDATE {}segment SET lineage = CAST('' AS BYTES)", "segment"),
+        ("UPDATE {}message SET path_tokens = path_tokens + 1 WHERE id = 'm2'", "message"),
+        ("UPDATE {}in_force SET last = last - 1", "overlay"),
+        ("UPDATE {}session SET context = context + 1", "session"),
+        ("UPDATE {}session SET messages = 0, overlays = 7, active_s = 0", "session"),
+        ("UPDATE {}session SET running = running + 1", "session"),
     ],
 )
 def test_damage_to_what_is_derived_is_found_and_repaired(
@@ -37,14 +58,55 @@ def test_damage_to_what_is_derived_is_found_and_repaired(
     furnish(store)
     before = [store.read(ADA, session, Read()) for session in ("s", "fork")]
     records = [store.find_session(ADA, session) for session in ("s", "fork")]
-    prefix = store._runner.here()._worker._tables.session.name.removesuffix("session")
-    empty = "x''" if engine_of(store).dialect.name == "sqlite" else "''"
-    with engine_of(store).begin() as conn:
-        conn.execute(text(damage.replace("{p}", prefix).replace("''", empty)))
+    run(store, damage)
     assert kind in {problem.kind for problem in store.admin.check()}
     assert store.admin.repair() == []
     assert [store.read(ADA, session, Read()) for session in ("s", "fork")] == before
     assert [store.find_session(ADA, session) for session in ("s", "fork")] == records
+
+
+@pytest.mark.parametrize(
+    "damage", [*LISTING_DAMAGES.values(), "UPDATE {}session SET updated_s = updated_s - 7"]
+)
+def test_rule_14_what_sessions_are_found_by_is_rebuilt_from_their_records(
+    store: SqlAlchemyStore, damage: str
+) -> None:
+    furnish_listing(store)
+    before = listing_of(store)
+    assert store.admin.check() == []
+    run(store, damage)
+    assert {it.kind for it in store.admin.check()} == {"session"}
+    assert store.admin.repair() == []
+    assert listing_of(store) == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *DATA_DAMAGES.values(),
+        ANOTHER_PREVIOUS,
+        "UPDATE {}session SET has_data = 0",
+        "UPDATE {}session SET data_at = 0",
+    ],
+)
+def test_rule_14_where_data_stands_is_rebuilt(store: SqlAlchemyStore, damage: str) -> None:
+    furnish_data(store)
+    before = data_of(store)
+    assert store.admin.check() == []
+    run(store, damage)
+    assert store.admin.check() != []
+    assert store.admin.repair() == []
+    assert data_of(store) == before
+
+
+@pytest.mark.parametrize("damage", [LOST_MARK, LOST_VALUE])
+def test_rule_08_data_that_is_lost_is_told_and_not_repaired(
+    store: SqlAlchemyStore, damage: str
+) -> None:
+    furnish_data(store)
+    run(store, damage)
+    for problems in (store.admin.check(), store.admin.repair()):
+        assert [it.kind for it in problems] == ["data"]
 
 
 def test_rule_08_a_body_that_cannot_be_decoded_is_told_and_not_repaired(

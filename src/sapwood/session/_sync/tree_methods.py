@@ -94,13 +94,14 @@ class TreeMethods(SessionBase):
     def pop(self, *, expected_tip: PlaceRef | None = None) -> SessionRecord:
         """Move the tip to the place that it follows, also on what a fork inherited.
 
-        Nothing is deleted. `UsageError` when there is nothing left, `StaleTipError` when the tip is
-        not the expected one, or somebody appended meanwhile.
+        With `expected_tip`, to the place that this follows; marks that follow it are taken back
+        with it. Nothing is deleted. `UsageError` when there is nothing left, `StaleTipError` when
+        the tip is not the expected one, or somebody appended meanwhile.
         """
-        tip = (self._stored.record()).tip
-        if expected_tip is not None:
-            refuse_stale_tip(tip, id_of(expected_tip))
+        record = self._stored.record()
+        tip = record.tip if expected_tip is None else id_of(expected_tip)
         if not isinstance(tip, str):
+            refuse_stale_tip(record.tip, ROOT)
             raise UsageError("there is no message to take back", path="pop")
         with _gone_if_cleared(tip):
             above = self._stored.get_parent(tip)

@@ -59,9 +59,9 @@ def indexed_key(owner: int, key: Sequence[str]) -> bytes:
     return owner.to_bytes(OWNER_BYTES) + key_digest(key)
 
 
-def indexed_title(owner: int, title: str) -> bytes:
+def indexed_title(owner: int, title: bytes) -> bytes:
     """Return what an owner's sessions are found by whose title is this, or begins so."""
-    return owner.to_bytes(OWNER_BYTES) + title.encode()[:KEY_BYTES]
+    return owner.to_bytes(OWNER_BYTES) + title[:KEY_BYTES]
 
 
 def look_ups(owner: int, query: SessionQuery) -> list[LookUp]:
@@ -76,7 +76,7 @@ def look_ups(owner: int, query: SessionQuery) -> list[LookUp]:
         whole = [ColumnFilter("tag", "owner", "=", owner), ColumnFilter("tag", "tag", "=", tag)]
         found.append(LookUp("tag", "session", whole))
     if query.title_prefix:
-        found.append(_beginning("title_key", indexed_title(owner, query.title_prefix)))
+        found.append(_beginning("title_key", indexed_title(owner, query.title_prefix.encode())))
     return found
 
 

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from ...model import Problem
 from ...rules.wording import counted
+from .position import public
 from .rows import SessionRow
 
 
 def segment_problem(number: int, what: str) -> Problem:
     """Return that a segment is not as the message it follows says."""
     return Problem(kind="segment", where=str(number), what=what)
+
+
+def data_problem(pos: int, what: str) -> Problem:
+    """Return that a version of the data is not as it should be."""
+    at = public(pos)
+    return Problem(kind="data", where=f"{at.segment}.{at.depth}", what=what)
+
+
+def lost_mark(pos: int) -> Problem:
+    """Return that a mark is there without its data, which can only come back from a backup."""
+    return data_problem(pos, "it is not there, and a mark says that it should be")
 
 
 def wrong_sum(message: str) -> Problem:

@@ -22,7 +22,8 @@ from ..relational.problems import (
 )
 from ..relational.rows import SessionRow
 from .counters import COUNTED, begin_floor
-from .data import data_problems, rebuild_data
+from .data_check import data_problems, rebuild_data
+from .listing_check import listing_problems, rebuild_listing
 from .lookup import id_at, session_columns
 from .messages import put_session
 from .overlays import put_in_force
@@ -73,7 +74,8 @@ class SqlAdmin:
         problems += map(wrong_sum, _wrong_sums(self._tx))
         problems += [misplaced_overlay(number) for _, number, _, _ in _force_faults(self._tx)]
         # The figures of sessions add up along segments that are known to be whole.
-        return problems or list(self._sessions())
+        problems = problems or list(self._sessions())
+        return [*problems, *listing_problems(self._tx)]
 
     def _messages(self) -> Iterator[Problem]:
         for rows in _pages_of_messages(self._tx):
@@ -188,6 +190,7 @@ def repair(tx: Tx) -> None:
     _rebuild_force(tx)
     counted_up(tx)
     _rebuild_sessions(tx)
+    rebuild_listing(tx)
 
 
 def _rebuild_lineages(tx: Tx) -> None:

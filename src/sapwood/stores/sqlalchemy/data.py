@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import and_, bindparam, delete, func, literal, or_, select, update
+from sqlalchemy import and_, bindparam, delete, func, literal, select, update
 
 from ...errors import StoreCorruptError
-from ...model import Problem
-from ...rules.codec import decode_json
 from ...rules.tree import Span, spans_up
 from ..relational._sync.data import DataStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, public, unpack_place, whole_segment
-from ..relational.problems import segment_problem
 from ..relational.rows import MARK, SessionRow
 from ..relational.walk import parent_pos
 from .direct import number
@@ -30,8 +27,6 @@ _INHERITED = select_by("segment", "number", of=["data_at"])
 _VALUE = select_by("data", "tree", "pos", of=["pos", "value"])
 _SEGMENTS_OF = select_by("segment", "tree", "home", of=["number"])
 _PUT_VALUE = update_by("data", "tree", "pos")
-_PUT_SEGMENT = update_by("segment", "number")
-_PUT_SESSION = update_by("session", "number")
 
 
 def data_at(tx: Tx, tree: int, pos: int) -> int:
@@ -104,7 +99,7 @@ class SqlDataStatements(DataStatements[Tx]):
         row = {"tree": session.tree, "pos": pos, "previous": previous, "value": value}
         self._tx.add_all("data", [row])
         if not session.has_data:
-            self._tx.run(_note, of_tree=session.tree)
+            self._tx.run(note_data, of_tree=session.tree)
 
     def all_seen(self, session: SessionRow) -> list[tuple[int, bytes]]:
         tx, tree = self._tx, session.tree
@@ -135,55 +130,6 @@ def copy_data(tx: Tx, fork: SessionRow, base: int, source: int, first: int, last
     ]
     if copies:
         tx.add_all("data", copies)
-
-
-def data_problems(tx: Tx) -> Iterator[Problem]:
-    """Look for versions that cannot be read, or are not where they are looked for."""
-    for tree, pos, previous, value, is_there in tx.rows(_every):
-        at = public(pos)
-        where = f"{at.segment}.{at.depth}"
-        try:
-            decode_json(value, f"the data at {where}")
-        except StoreCorruptError as error:
-            yield Problem(kind="data", where=where, what=str(error))
-        if not is_there:
-            yield Problem(kind="data", where=where, what="its position is missing")
-        elif previous != data_at(tx, tree, parent_pos(pos, tx.lineage)):
-            yield Problem(kind="data", where=where, what="the version before it is another one")
-    for segment, tree, parent, kept in tx.rows(_segments):
-        if kept != data_at(tx, tree, parent):
-            yield segment_problem(segment, "its data is another one")
-    for (id,) in tx.rows(_unnoted):
-        yield Problem(kind="session", where=id, what="it does not know of the data in its tree")
-    for _, id, kept, right in _at_tips(tx):
-        if kept != right:
-            yield Problem(kind="session", where=id, what="the data at its tip is another one")
-
-
-def _at_tips(tx: Tx) -> Iterator[tuple[int, str, int, int]]:
-    """Yield sessions that keep where the data at their tips stands: that, and where it does."""
-    for session, id, tree, tip, kept in tx.rows(_keeping):
-        yield session, id, kept, data_at(tx, tree, tip)
-
-
-def rebuild_data(tx: Tx) -> None:
-    """Rebuild where the data stands that each segment and each version goes on from."""
-    # A segment follows one that was there before it, so that its number is lower.
-    for segment, tree, parent, kept in tx.rows(_segments):
-        right = data_at(tx, tree, parent)
-        if kept != right:
-            tx.run(_PUT_SEGMENT, of_number=segment, data_at=right)
-    trees: set[int] = set()
-    for tree, pos, previous, _, is_there in tx.rows(_every):
-        trees.add(tree)
-        right = data_at(tx, tree, parent_pos(pos, tx.lineage)) if is_there else previous
-        if right != previous:
-            tx.run(_PUT_VALUE, of_tree=tree, of_pos=pos, previous=right)
-    for tree in sorted(trees):
-        tx.run(_note, of_tree=tree)
-    for session, _, kept, right in _at_tips(tx):
-        if kept != right:
-            tx.run(_PUT_SESSION, of_number=session, data_at=right)
 
 
 def delete_data(t: Tables) -> Any:
@@ -247,30 +193,7 @@ def _chain(t: Tables) -> Any:
     return select(*columns).select_from(joined).order_by(chain.c.n)
 
 
-def _note(t: Tables) -> Any:
+def note_data(t: Tables) -> Any:
+    """Return the statement that notes that there is data in a tree."""
     s = t.session.c
     return update(t.session).where(s.tree == bindparam("of_tree")).values(has_data=1)
-
-
-def _every(t: Tables) -> Any:
-    d, m = t.data.c, t.message.c
-    joined = t.data.outerjoin(t.message, and_(m.tree == d.tree, m.pos == d.pos))
-    columns = (d.tree, d.pos, d.previous, d.value, m.pos.is_not(None))
-    return select(*columns).select_from(joined).order_by(d.pos)
-
-
-def _segments(t: Tables) -> Any:
-    g = t.segment.c
-    return select(g.number, g.tree, g.parent, g.data_at).order_by(g.number)
-
-
-def _keeping(t: Tables) -> Any:
-    s = t.session.c
-    wanted = (s.ends == 1) & or_(s.has_data == 1, s.data_at != 0)
-    return select(s.number, s.id, s.tree, s.tip, s.data_at).where(wanted).order_by(s.number)
-
-
-def _unnoted(t: Tables) -> Any:
-    s, d = t.session.c, t.data.c
-    held = select(d.pos).where(d.tree == s.tree).exists()
-    return select(s.id).where(s.has_data == 0, held)

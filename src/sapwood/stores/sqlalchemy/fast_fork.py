@@ -34,7 +34,7 @@ from ...errors import MessageTooLargeError, StoreCorruptError
 from ...model import ROOT, EdgeKind, ForkPoint, NewSession, SessionRecord
 from ...rules.codec import encode_json
 from ...rules.tree import LINEAGE_CAP, Cover, Span, resolve_up, spans_up
-from ..relational._sync.sessions import packed_system, title_key
+from ..relational.listed import packed_system, title_key
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, place_of, unpack_place
 from ..relational.rows import KIND_RECORD, PINS_KEY, Profile, SessionRow, pinned_ids
 from ..relational.walk import pins_under

@@ -10,7 +10,8 @@ from sqlalchemy import and_, bindparam, func, literal, or_, select, update
 
 from ...model import SessionQuery
 from ..relational._sync.listing import ListingStatements
-from ..relational.filters import Lane, LookUp, filters, indexed_title
+from ..relational.filters import Lane, LookUp, filters
+from ..relational.listed import title_key
 from ..relational.rows import Row
 from .direct import number
 from .lookup import records, unpack_tags
@@ -39,7 +40,7 @@ def list_earlier(tx: Tx) -> None:
         for it in found:
             put_tags(tx, it.owner, it.number, it.tags)
             if it.title is not None:
-                key = indexed_title(it.owner, it.title.decode())
+                key = title_key(it.owner, it.title)
                 tx.run(_PUT_TITLE, of_session=it.number, title_key=key)
         places = ("state", "updated_s")
         tx.run_many(

@@ -33,6 +33,7 @@ from .data_check import data_problems, rebuild_data
 from .documents import DOCUMENT_COLUMNS, document_of
 from .feed import changed_owners
 from .index.indexer import index_problems
+from .listing_check import listing_problems, rebuild_listing
 from .lookup import SESSION_COLUMNS, id_at, missing_message
 from .overlays import BY_NUMBER
 from .rows import MESSAGE_COLUMNS, overlay_of, refuse_if_changed
@@ -110,6 +111,7 @@ class SqliteAdmin:
         yield from (misplaced_overlay(number) for (number,) in self._tx.rows(_FORCE_FAULTS))
         yield from self._sessions()
         yield from self._edges()
+        yield from listing_problems(self._tx)
         for name in owners_with_wrong_totals(self._tx):
             what = "what all sessions cost is not the sum of what each did"
             yield Problem(kind="owner", where=str(name), what=what)
@@ -222,6 +224,7 @@ def repair(tx: Connection) -> None:
     _rebuild_force(tx)
     _rebuild_sessions(tx)
     rebuild_totals(tx)
+    rebuild_listing(tx)
 
 
 def _rebuild_lineages(tx: Connection) -> None:

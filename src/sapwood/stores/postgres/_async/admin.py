@@ -19,8 +19,9 @@ from ...relational.problems import (
 from ...relational.rows import SessionRow, summary_text
 from ..rows import SESSION_COLUMNS
 from ..words import body_words, home_word, owner_word, text_words
-from .data import data_problems, rebuild_data
+from .data_check import data_problems, rebuild_data
 from .feed import changed_owners
+from .listing_check import listing_problems, rebuild_listing
 from .sums import AsyncPostgresSumStatements
 from .tx import AsyncTx
 
@@ -108,7 +109,8 @@ class AsyncPostgresAdmin:
         problems += [wrong_sum(id) for (id,) in await self._tx.rows(_WRONG_SUMS)]
         problems += [misplaced_overlay(row[4]) for row in await self._tx.rows(_FORCE_FAULTS)]
         # The figures of sessions add up along segments that are known to be whole.
-        return problems or await self._sessions()
+        problems = problems or await self._sessions()
+        return problems + await listing_problems(self._tx)
 
     async def _messages(self) -> list[Problem]:
         problems: list[Problem] = []
@@ -178,6 +180,7 @@ async def repair_some(tx: AsyncTx, *, after: int) -> Trees:
     await _rebuild_force(tx, trees)
     await _rebuild_sessions(tx, trees)
     await _rebuild_words(tx, trees)
+    await rebuild_listing(tx, trees)
     return trees
 
 

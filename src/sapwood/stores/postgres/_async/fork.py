@@ -11,7 +11,7 @@ from ....errors import StoreCorruptError
 from ....model import ROOT, EdgeKind, ForkPoint, NewSession, SessionRecord
 from ....rules.codec import encode_json
 from ...relational._async.fork import AsyncForkStatements, CopiedPath
-from ...relational._async.sessions import packed_system, title_key
+from ...relational.listed import packed_system, title_key
 from ...relational.position import DEPTH_BITS, MAX_DEPTH
 from ...relational.rows import CONTEXT_IN_RECORD, Row, SessionRow, pinned_ids
 from ..rows import OVERLAY_COLUMNS, RECORD_COLUMNS, SESSION_COLUMNS, STORE_TIME

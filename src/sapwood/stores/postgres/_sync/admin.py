@@ -21,8 +21,9 @@ from ...relational.problems import (
 from ...relational.rows import SessionRow, summary_text
 from ..rows import SESSION_COLUMNS
 from ..words import body_words, home_word, owner_word, text_words
-from .data import data_problems, rebuild_data
+from .data_check import data_problems, rebuild_data
 from .feed import changed_owners
+from .listing_check import listing_problems, rebuild_listing
 from .sums import PostgresSumStatements
 from .tx import Tx
 
@@ -110,7 +111,8 @@ class PostgresAdmin:
         problems += [wrong_sum(id) for (id,) in self._tx.rows(_WRONG_SUMS)]
         problems += [misplaced_overlay(row[4]) for row in self._tx.rows(_FORCE_FAULTS)]
         # The figures of sessions add up along segments that are known to be whole.
-        return problems or self._sessions()
+        problems = problems or self._sessions()
+        return problems + listing_problems(self._tx)
 
     def _messages(self) -> list[Problem]:
         problems: list[Problem] = []
@@ -180,6 +182,7 @@ def repair_some(tx: Tx, *, after: int) -> Trees:
     _rebuild_force(tx, trees)
     _rebuild_sessions(tx, trees)
     _rebuild_words(tx, trees)
+    rebuild_listing(tx, trees)
     return trees
 
 

@@ -7,11 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ....errors import StoreCorruptError
-from ....model import Problem
 from ....rules.tree import Span
 from ...relational._sync.data import DataStatements
 from ...relational.position import bounds, public
-from ...relational.problems import segment_problem
 from ...relational.rows import Row, SessionRow
 from .tx import Tx
 
@@ -58,26 +56,6 @@ _COPY = (
     " CASE WHEN d.previous > 0 THEN %(base)s | (d.previous & 16777215) ELSE 0 END, d.value"
     " FROM {s}.visible(%(from)s, NULL, %(leaf)s) v"
     " JOIN {s}.data d ON d.tree = %(from)s AND d.pos BETWEEN v.first AND v.last"
-)
-_WRONG = (
-    "SELECT d.pos, m.pos IS NULL FROM {s}.data d"
-    " LEFT JOIN {s}.message m ON m.tree = d.tree AND m.pos = d.pos"
-    " WHERE m.pos IS NULL OR d.previous <> {s}.data_at(d.tree, {s}.parent_of(d.tree, d.pos))"
-)
-_WRONG_SEGMENTS = (
-    "SELECT g.number FROM {s}.segment g WHERE g.data_at <> {s}.data_at(g.tree, g.parent)"
-)
-_SEGMENTS = (
-    "SELECT g.tree, g.number, g.parent FROM {s}.segment g WHERE g.tree = ANY (%s)"
-    " AND g.data_at <> {s}.data_at(g.tree, g.parent) ORDER BY g.number LIMIT 1"
-)
-_MEND_SEGMENT = (
-    "UPDATE {s}.segment SET data_at = {s}.data_at(tree, parent) WHERE tree = %s AND number = %s"
-)
-_MEND = (
-    "UPDATE {s}.data d SET previous = {s}.data_at(d.tree, {s}.parent_of(d.tree, d.pos))"
-    " WHERE d.tree = ANY (%s) AND EXISTS"
-    " (SELECT 1 FROM {s}.message m WHERE m.tree = d.tree AND m.pos = d.pos)"
 )
 
 
@@ -127,23 +105,3 @@ def copy_data(tx: Tx, fork: SessionRow, base: int, source: SessionRow, leaf: int
     """Copy the versions on a path into a segment, in which every depth stays."""
     args = {"tree": fork.tree, "base": base, "from": source.tree, "leaf": leaf}
     tx.run(_COPY, args)
-
-
-def data_problems(tx: Tx) -> list[Problem]:
-    """Look for versions that are not where they are looked for."""
-    problems: list[Problem] = []
-    for pos, is_gone in tx.rows(_WRONG):
-        at = public(pos)
-        what = "its position is missing" if is_gone else "the version before it is another one"
-        problems.append(Problem(kind="data", where=f"{at.segment}.{at.depth}", what=what))
-    for (number,) in tx.rows(_WRONG_SEGMENTS):
-        problems.append(segment_problem(number, "its data is another one"))
-    return problems
-
-
-def rebuild_data(tx: Tx, trees: Sequence[int]) -> None:
-    """Rebuild where the data stands that segments and versions go on from, from the root down."""
-    while rows := tx.rows(_SEGMENTS, (list(trees),)):
-        [(tree, number, _)] = rows
-        tx.run(_MEND_SEGMENT, (tree, number))
-    tx.run(_MEND, (list(trees),))

@@ -24,6 +24,7 @@ from ..failure import RETRIED, UNPREPARED, NoAnswerError, is_lost, translate, wa
 from ..migration import in_schema
 from .admin import repair_some
 from .feed import trim_feed
+from .listing_check import delete_stray_tags
 from .migrator import Migrator
 from .quick_append import append_each, append_new, refuse_large
 from .quick_read import read_at_once
@@ -233,6 +234,7 @@ class PostgresRunner(Runner):
         trees = [0]
         while trees:
             trees = self._write_tx(partial(repair_some, after=trees[-1]))
+        self._write_tx(delete_stray_tags)
 
     # connections
 

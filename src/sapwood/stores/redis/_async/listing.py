@@ -204,12 +204,13 @@ async def _next(
         if not pairs:
             return []
         skipped += count
-        all = [_listed(int(float(score)), member) for member, score in _both(pairs)]
+        all = [_listed(int(float(score)), member) for member, score in in_pairs(pairs)]
         found = [it for it in all if _is_after(it, query, start)]
     return found
 
 
-def _both(pairs: Sequence[object]) -> list[tuple[bytes, bytes]]:
+def in_pairs(pairs: Sequence[object]) -> list[tuple[bytes, bytes]]:
+    """Return the members of a sorted set with their scores."""
     # The driver gives pairs, or one after the other: that depends on its protocol.
     if pairs and isinstance(pairs[0], bytes):
         return list(zip(pairs[::2], pairs[1::2], strict=True))  # type: ignore[arg-type]

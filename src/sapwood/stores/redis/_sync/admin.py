@@ -9,13 +9,12 @@ from typing import Any
 from ...._version import __version__
 from ....errors import MigrationNeededError, SchemaTooNewError, StoreCorruptError, StoreError
 from ....model import ChangedOwners, Health, Problem
-from ....rules.system import NOTHING, decode_system, key_digest
 from ....store.owners import next_owners
 from ..look import TreeState
-from .client import RedisCommand
 from .context import RedisWork
-from .inspection import OUT_OF_ORDER, Finding, are_out_of_order, inspect, still_found
+from .inspection import OUT_OF_ORDER, are_out_of_order, inspect
 from .listing import trees_of
+from .listing_check import listing_findings
 from .maintenance import publish, publish_all
 
 SCHEMA_VERSION = 1
@@ -101,7 +100,7 @@ class RedisAdmin(RedisWork):
         """Look for damage; change nothing."""
         problems: list[Problem] = []
         for owner in self.owners():
-            problems += [it.problem for it in self._check_directory(owner)]
+            problems += [it.problem for it in listing_findings(self._context, owner)]
             problems += self._check_documents(owner)
             for tree in trees_of(self._context, owner):
                 _, findings = inspect(self._context, tree)
@@ -111,7 +110,7 @@ class RedisAdmin(RedisWork):
     def repair(self) -> None:
         """Put right what is derived."""
         for owner in self.owners():
-            findings = self._check_directory(owner)
+            findings = listing_findings(self._context, owner)
             for finding in findings:
                 self._context.client.run_all(finding.commands)
             if self._check_documents(owner):
@@ -143,91 +142,6 @@ class RedisAdmin(RedisWork):
         command = ("order", self._context.keys.owner(owner, "k:"))
         known = "" if version is None else version.decode()
         self._context.apply_at(place, known, [command], where=place)
-
-    def _check_directory(self, owner: str) -> list[Finding]:
-        """Look for sessions that are not listed, and for names that nothing stands behind."""
-        findings = self._look_at_directory(owner)
-        for _ in range(2):
-            if findings:
-                findings = still_found(findings, self._look_at_directory(owner))
-        return findings
-
-    def _look_at_directory(self, owner: str) -> list[Finding]:
-        client, keys = self._context.client, self._context.keys
-        parts = ["la", "lc"]
-        # Until a newer version has listed them, it may not be there when they were written to.
-        if client.run("HGET", keys.owner(owner), "lk") is not None:
-            parts.append("lu")
-        directory, *listings = client.run_all(
-            [
-                ("HGETALL", keys.owner(owner, "d")),
-                *(("ZRANGE", keys.owner(owner, part), 0, -1) for part in parts),
-            ]
-        )
-        wanted = {b"%016d" % int(value.split(b" ")[1]) + name for name, value in directory.items()}
-        found: list[Finding] = []
-        for part, members in zip(parts, listings, strict=True):
-            key, listed = keys.owner(owner, part), set(members)
-            missing = [("not listed", it, ("ZADD", key, 0, it)) for it in wanted - listed]
-            extra = [("is gone", it, ("ZREM", key, it)) for it in listed - wanted]
-            for what, member, command in (*missing, *extra):
-                where = f"session {member[16:].decode()!r}"
-                found.append(Finding(Problem(kind="listing", where=where, what=what), [command]))
-        return found + self._look_at_keys(owner, directory)
-
-    def _look_at_keys(self, owner: str, directory: dict[bytes, bytes]) -> list[Finding]:
-        """Look for sessions that are not found by their keys, and for keys of those that are gone.
-
-        By a key that it had before, a session may be found as long as its name stands.
-        """
-        client, owners_key = self._context.client, self._context.keys.owner
-        listed, noted = client.run_all(
-            [
-                ("ZRANGE", owners_key(owner, "lk"), 0, -1),
-                ("HGETALL", owners_key(owner, "ki")),
-            ]
-        )
-        numbers = {name: int(value.split(b" ")[1]) for name, value in directory.items()}
-        names = {name: b"%016d" % number + name for name, number in numbers.items()}
-        found: list[Finding] = []
-        for name, digest in (self._digests_of(directory)).items():
-            member, held = names[name], noted.get(names[name], b"").split()
-            if digest + b" " + member not in listed or digest not in held:
-                commands: list[RedisCommand] = [
-                    ("ZADD", owners_key(owner, "lk"), 0, digest + b" " + member),
-                    ("HSET", owners_key(owner, "ki"), member, b" ".join(sorted({*held, digest}))),
-                ]
-                found.append(_unlisted(name, "not found by its key", commands))
-        standing = set(names.values())
-        for entry in listed:
-            member = entry.split(b" ", 1)[1]
-            if member not in standing:
-                gone: list[RedisCommand] = [
-                    ("ZREM", owners_key(owner, "lk"), entry),
-                    ("HDEL", owners_key(owner, "ki"), member),
-                ]
-                found.append(_unlisted(member[16:], "is gone", gone))
-        return found
-
-    def _digests_of(self, directory: dict[bytes, bytes]) -> dict[bytes, bytes]:
-        """Return what sessions are found by that have keys, by their names."""
-        trees = {name: value.split(b" ", 1)[0].decode() for name, value in directory.items()}
-        stored = self._context.client.run_all(
-            [
-                ("HGET", self._context.key(tree, f"s:{name.decode()}"), "sys")
-                for name, tree in trees.items()
-            ]
-        )
-        keys = {
-            name: decode_system(it or NOTHING, f"session {name.decode()!r}").key
-            for name, it in zip(trees, stored, strict=True)
-        }
-        return {name: key_digest(key).hex().encode() for name, key in keys.items() if key}
-
-
-def _unlisted(session: bytes, what: str, commands: list[RedisCommand]) -> Finding:
-    where = f"session {session.decode()!r}"
-    return Finding(Problem(kind="listing", where=where, what=what), commands)
 
 
 def _refuse_settings(info: dict[str, Any]) -> None:

@@ -22,17 +22,16 @@ from ....model import (
     SessionQuery,
     SessionRecord,
     Statistics,
-    SystemFields,
     UpdatedSession,
 )
 from ....rules.codec import Packed, decode_json, encode_json
 from ....rules.data import mark_of
 from ....rules.merge import merge_json
-from ....rules.system import decode_system, encode_system, merged
+from ....rules.system import decode_system, merged
 from ...base.counting import statistics_of
 from ...base.extras import Extras
 from ...base.refusals import no_session, refuse_stale_session, session_exists
-from ..filters import indexed_key, indexed_title
+from ..listed import packed_system, title_key
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
 from ..statements import SubjectStatements, T
 from .data import data_at, own_data, refuse_other_tip
@@ -46,16 +45,6 @@ if TYPE_CHECKING:
 
 ERASED_AT_ONCE = 100
 """How many sessions one transaction erases: a server has room for so many locks only."""
-
-
-def packed_system(owner: int, fields: SystemFields) -> tuple[bytes, bytes | None]:
-    """Return the two columns that hold what the layers above keep of a session."""
-    return encode_system(fields), indexed_key(owner, fields.key) if fields.key else None
-
-
-def title_key(owner: int, title: str | None) -> bytes | None:
-    """Return the column by which a title is found."""
-    return None if title is None else indexed_title(owner, title)
 
 
 class AsyncSessionStatements(SubjectStatements[T]):
