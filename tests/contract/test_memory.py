@@ -46,4 +46,4 @@ TestMachine = machine_for("memory, sync", partial(InMemory, MemoryStore)).TestCa
 TestAsyncMachine = machine_for("memory, async", partial(InMemory, AsyncMemoryStore)).TestCase
 
 # Steps cost little here: take more of them.
-TestMachine.settings = TestAsyncMachine.settings = as_many(usual=30, full=480)
+TestMachine.settings = TestAsyncMachine.settings = as_many(usual=30, full=120)

@@ -125,4 +125,4 @@ TestMachine = machine_for("SQLite, sync", partial(InAFile, SqliteStore)).TestCas
 TestAsyncMachine = machine_for("SQLite, async", partial(InAFile, AsyncSqliteStore)).TestCase
 
 # A few steps find little: most mistakes need a fork, a deletion and what comes after them.
-TestMachine.settings = TestAsyncMachine.settings = as_many(usual=15, full=240, steps=40)
+TestMachine.settings = TestAsyncMachine.settings = as_many(usual=15, full=120, steps=40)
