@@ -11,7 +11,7 @@ PYTHONS = ("3.12", "3.13")
 
 ABOVE_STORES = (
     *("context", "formats", "streaming", "summarizers", "session", "lifecycle", "gateway"),
-    *("memory", "flows", "agent", "transfer", "cli", "_open.py"),
+    *("memory", "flows", "vendors", "tools", "agent", "transfer", "cli", "_open.py"),
 )
 """What no store, and no part of the contract suite, imports."""
 OPTIONAL = (

@@ -14,6 +14,7 @@ from ...session._async.session import AsyncSession
 from ...session.content import Content
 from ...session.settings import refuse_unknown
 from ...streaming import StreamEvent
+from ...tools.functions import Tool
 from ..answer import AgentAnswer
 from ..settings import (
     AgentFields,
@@ -23,7 +24,6 @@ from ..settings import (
     delegate_id,
     settings_for,
 )
-from ..tools import Tool
 from .calls import WaitsForApprovalError
 from .run import AsyncAgentRun
 

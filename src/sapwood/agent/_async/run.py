@@ -33,9 +33,9 @@ from ...session._async.turn_answer import AsyncTurnAnswer
 from ...session.content import Content, as_new_message
 from ...session.turn_documents import mark_of
 from ...streaming import DoneEvent, PartEvent, StreamEvent
+from ...tools.run_base import RunBase
 from ..answer import AgentAnswer, Ending
 from ..results import cut_results
-from ..run_base import RunBase
 from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent, is_approval
 from .asking import AsyncAsking
 from .calls import AsyncToolCalls

@@ -14,7 +14,7 @@ from ...context.model_tools import REFUSED
 from ...errors import UsageError
 from ...model import ToolCallPart, ToolResultPart
 from ...rules.schemas import as_plain
-from ..tools import Tool
+from ...tools.functions import Tool
 
 if TYPE_CHECKING:
     from .run import AgentRun

@@ -35,9 +35,9 @@ from ...session._sync.turn_answer import TurnAnswer
 from ...session.content import Content, as_new_message
 from ...session.turn_documents import mark_of
 from ...streaming import DoneEvent, PartEvent, StreamEvent
+from ...tools.run_base import RunBase
 from ..answer import AgentAnswer, Ending
 from ..results import cut_results
-from ..run_base import RunBase
 from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent, is_approval
 from .asking import Asking
 from .calls import ToolCalls
