@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Literal, Self, Unpack
+from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from ...calls import AsyncCall
 from ...errors import AlreadyExistsError, NotFoundError, UsageError
@@ -37,13 +37,17 @@ from ..settings import (
     refuse_unknown,
     settings_of,
 )
+from .lifecycle_methods import AsyncLifecycleMethods
 from .session import AsyncSession
+
+if TYPE_CHECKING:
+    from ...lifecycle import AsyncLifecycle
 
 TRIES = 10
 NEAREST_OF = 1_000
 
 
-class AsyncSessionManager(Configurable, AsyncEntering):
+class AsyncSessionManager(Configurable, AsyncLifecycleMethods, AsyncEntering):
     """The sessions of one owner. A context manager: leaving it closes the store.
 
     One that `for_owner` gave closes nothing.
@@ -58,14 +62,16 @@ class AsyncSessionManager(Configurable, AsyncEntering):
         owner: str = "default",
         new_id: Callable[[], str] | None = None,
         token_counter: TokenCounter | None = None,
+        random: Callable[[], float] | None = None,
         **settings: Unpack[SettingFields],
     ) -> None:
         check_name(owner, "owner")
         self._store = store
         self._owner = owner
         self._new_id = new_id
+        self._random = random
         self._is_owners_only = False
-        known = settings_of(settings, ("owner", "new_id", "token_counter"))
+        known = settings_of(settings, ("owner", "new_id", "token_counter", "random"))
         self._setup = Setup(known, token_counter, new_id)
 
     def __repr__(self) -> str:
@@ -184,8 +190,11 @@ class AsyncSessionManager(Configurable, AsyncEntering):
         return await look_into(*asked, previews=previews, unread_for=unread_for)
 
     async def rename(self, id: str, title: str | None) -> SessionRecord:
-        """Change a session's title."""
-        return await (await self.get(id)).update_record(title=title)
+        """Give a session the user's own title, or None.
+
+        It is cleaned of what cannot be seen. `AlreadyExistsError` when another session has it.
+        """
+        return await self._lifecycle().titles.set(id, title, "user")
 
     @AsyncCall.reminding
     async def fork(
@@ -232,13 +241,14 @@ class AsyncSessionManager(Configurable, AsyncEntering):
         """Count what the owner has: sessions, messages, overlays, documents."""
         return await self.store.statistics(self._owner)
 
-    async def delete(self, id: str, *, expected_version: int | None = None) -> None:
+    async def delete(self, id: str, *, expected_version: int | None = None) -> bool:
         """Delete a session with all that belongs to it: blocks, prompt, usage, index entries.
 
         What its forks stand on stays with them. `StaleVersionError` when its record was changed
-        since the expected version.
+        since the expected version. Hooks on its end are called first; when one fails, False is
+        returned, and the session goes when that has succeeded.
         """
-        await self.store.delete_session(self._owner, id, expected_version=expected_version)
+        return await self._lifecycle().delete(id, expected_version=expected_version)
 
     async def finish_deletions(self) -> None:
         """Finish what deletions left to be done; after it, erased bytes are gone from the files."""
@@ -256,6 +266,24 @@ class AsyncSessionManager(Configurable, AsyncEntering):
     async def __aexit__(self, *details: object) -> None:
         """Close the store."""
         await self.aclose()
+
+    def _lifecycle(self) -> AsyncLifecycle:
+        from ...lifecycle import AsyncLifecycle
+
+        if self._new_id is None:
+            raise UsageError("a manager without new_id has no keys: use open", path="new_id")
+        settings = self._setup.settings
+        return AsyncLifecycle(
+            self.store,
+            self._owner,
+            new_id=self._new_id,
+            random=self._random or (lambda: 1.0),
+            hooks=settings.hooks,
+            isolation=settings.isolation,
+        )
+
+    def _held(self, record: SessionRecord) -> AsyncSession:
+        return self._hold(record.id)
 
     def _hold(self, id: str, lazy: NewSession | None = None) -> AsyncSession:
         return AsyncSession(
