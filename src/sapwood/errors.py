@@ -13,7 +13,8 @@ SapwoodError
 │  ├─ LeaseLostError
 │  ├─ SessionClosedError
 │  ├─ SessionBusyError
-│  └─ TurnStoppedError
+│  ├─ TurnStoppedError
+│  └─ IllegalStateError
 ├─ StoreError                       the store failed; the driver's error is the cause
 │  ├─ StoreUnavailableError
 │  ├─ StoreBusyError
@@ -140,6 +141,17 @@ class TurnStoppedError(ConflictError):
     """The turn was stopped from outside: it takes no more writes."""
 
     code = "turn_stopped"
+
+
+class IllegalStateError(ConflictError):
+    """A session cannot go from its state to the one asked for; `allowed` are those it can go to."""
+
+    code = "illegal_state"
+
+    def __init__(self, message: str, *, state: str = "", allowed: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.state = state
+        self.allowed = allowed
 
 
 class StoreError(SapwoodError):

@@ -40,6 +40,7 @@ TREE = {
     "SessionBusyError": (ConflictError,),
     "TurnStoppedError": (ConflictError,),
     "SessionClosedError": (ConflictError,),
+    "IllegalStateError": (ConflictError,),
     "StoreError": (SapwoodError,),
     "StoreUnavailableError": (StoreError,),
     "StoreBusyError": (StoreError,),
@@ -51,6 +52,7 @@ TREE = {
     "MigrationNeededError": (errors.SchemaError,),
     "CompactionError": (SapwoodError,),
     "ContextOverflowError": (SapwoodError,),
+    "ModelFailedError": (SapwoodError,),
     "UnsupportedOperationError": (SapwoodError,),
     "MissingDependencyError": (SapwoodError, ImportError),
 }
@@ -110,6 +112,7 @@ def test_codes_do_not_change() -> None:
         "SessionClosedError": "session_closed",
         "SessionBusyError": "session_busy",
         "TurnStoppedError": "turn_stopped",
+        "IllegalStateError": "illegal_state",
         "StoreError": "store",
         "StoreUnavailableError": "store_unavailable",
         "StoreBusyError": "store_busy",
@@ -121,6 +124,7 @@ def test_codes_do_not_change() -> None:
         "MigrationNeededError": "migration_needed",
         "CompactionError": "compaction_failed",
         "ContextOverflowError": "context_overflow",
+        "ModelFailedError": "model_failed",
         "UnsupportedOperationError": "unsupported",
         "MissingDependencyError": "missing_dependency",
     }

@@ -20,9 +20,12 @@ RECORDS = [
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
 def test_records_are_frozen_and_keyword_only(record: type[msgspec.Struct]) -> None:
     assert record.__struct_config__.frozen
-    # A position is a pair, and reads better as one.
-    positional = record.__match_args__
-    assert positional == (("segment", "depth") if record is model.Position else ())
+    # A position is a pair, and a key goes from the whole to the part: both read better so.
+    ordered = {
+        model.Position: ("segment", "depth"),
+        model.SessionKey: ("agent", "channel", "peer", "thread"),
+    }
+    assert record.__match_args__ == ordered.get(record, ())
     assert record.__doc__
 
 

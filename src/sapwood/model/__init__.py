@@ -23,6 +23,7 @@ from .history import (
     RowStatistic,
     Summary,
 )
+from .key import EVERY, Isolation, SessionKey
 from .message import (
     ROOT,
     Appended,
@@ -85,10 +86,14 @@ from .session import (
     SystemPatch,
     UpdatedSession,
 )
+from .sweep import CHAT_TYPE, PINNED, QuietLimit, QuietRule, SweepPolicy
 from .turn import TurnRecord, TurnState
 
 __all__ = [
     "CHAT",
+    "CHAT_TYPE",
+    "EVERY",
+    "PINNED",
     "ROOT",
     "AppendEvent",
     "Appended",
@@ -122,6 +127,7 @@ __all__ = [
     "History",
     "Hit",
     "Hits",
+    "Isolation",
     "Leaf",
     "Message",
     "MessagePage",
@@ -139,6 +145,8 @@ __all__ = [
     "Position",
     "Preview",
     "Problem",
+    "QuietLimit",
+    "QuietRule",
     "Read",
     "ReadMark",
     "ReasoningPart",
@@ -149,6 +157,7 @@ __all__ = [
     "RowStatistic",
     "Search",
     "SessionCount",
+    "SessionKey",
     "SessionPage",
     "SessionPatch",
     "SessionQuery",
@@ -156,6 +165,7 @@ __all__ = [
     "Statistics",
     "StatusEvent",
     "Summary",
+    "SweepPolicy",
     "SystemFields",
     "SystemPatch",
     "TextPart",

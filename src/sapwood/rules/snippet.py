@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from .cut import cut_place
 from .fold import Folded, fold_with_map, is_latin
 from .match import Term, occurrences, stands_at
-from .text import is_word
 
 WIDTH = 160
 ELLIPSIS = "…"
 
 _MAX_SPANS = 30  # for each term: enough to choose from, in a text of any length
 _MAX_MOVE = 24  # a word that is longer is cut
-_JOINER = "\u200d"
 _SHOWN = re.compile(r"\S")
 # Controls, and what turns the direction of all that follows.
 _CONTROLS = r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -140,36 +138,8 @@ def _window(text: str, first: int, last: int, width: int) -> TextSpan:
     start = max(0, min(first - (width - (last - first)) // 2, len(text) - width))
     end = min(len(text), start + width)
     return (
-        _cut(text, range(start, min(first, start + _MAX_MOVE) + 1), -1),
-        _cut(text, range(end, max(last, end - _MAX_MOVE) - 1, -1), 1),
-    )
-
-
-def _cut(text: str, places: range, outwards: int) -> int:
-    """Return the first of these places where a word ends; else the first, moved outwards."""
-    found = next((at for at in places if _is_boundary(text, at)), None)
-    return _whole(text, places[0], outwards) if found is None else found
-
-
-def _is_boundary(text: str, at: int) -> bool:
-    if not 0 < at < len(text) or text[at] == " ":
-        return True
-    return not (is_word(text[at - 1]) and is_word(text[at])) and _whole(text, at, 1) == at
-
-
-def _whole(text: str, at: int, step: int) -> int:
-    """Move out of a character that is made of several."""
-    while 0 < at < len(text) and _continues(text[at - 1], text[at]):
-        at += step
-    return at
-
-
-def _continues(before: str, char: str) -> bool:
-    return (
-        before == _JOINER
-        or char == _JOINER
-        or unicodedata.category(char)[0] == "M"
-        or "\U0001f3fb" <= char <= "\U0001f3ff"
+        cut_place(text, range(start, min(first, start + _MAX_MOVE) + 1), -1),
+        cut_place(text, range(end, max(last, end - _MAX_MOVE) - 1, -1), 1),
     )
 
 

@@ -44,6 +44,16 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
         check.count(compact_after, "compact_after", 0, MAX_TOKENS)
         return cls(soft=compact_after * SOFT_PERCENT // HARD_PERCENT, hard=compact_after)
 
+    def within(self, window: int | None) -> Thresholds:
+        """Lower the hard one to the window of the model that makes the summaries, if it is smaller.
+
+        The soft one keeps its proportion. A window that is not known lowers nothing.
+        """
+        check.whole(window, "window", 1, MAX_TOKENS)
+        if window is None or self.hard is None or self.hard <= window:
+            return self
+        return Thresholds.after(window)
+
 
 class ThresholdState(msgspec.Struct, frozen=True, kw_only=True):
     """Which thresholds the context was above when it was last looked at; kept as JSON."""
