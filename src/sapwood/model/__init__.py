@@ -24,6 +24,7 @@ from .history import (
     Summary,
 )
 from .key import EVERY, Isolation, SessionKey
+from .lifecycle import OCCASIONS, LifecycleHook, LifecycleProblem, Occasion
 from .message import (
     ROOT,
     Appended,
@@ -93,6 +94,7 @@ __all__ = [
     "CHAT",
     "CHAT_TYPE",
     "EVERY",
+    "OCCASIONS",
     "PINNED",
     "ROOT",
     "AppendEvent",
@@ -129,6 +131,8 @@ __all__ = [
     "Hits",
     "Isolation",
     "Leaf",
+    "LifecycleHook",
+    "LifecycleProblem",
     "Message",
     "MessagePage",
     "ModelInput",
@@ -136,6 +140,7 @@ __all__ = [
     "NewMessage",
     "NewOverlay",
     "NewSession",
+    "Occasion",
     "OnKnown",
     "OtherPart",
     "Overlay",

@@ -124,6 +124,10 @@ class AsyncClosings:
         )
         return updated.record
 
+    async def delete(self, record: SessionRecord) -> None:
+        """Delete a session that is as the record says."""
+        await self.store.delete_session(self.owner, record.id, expected_version=record.version)
+
     async def finish(
         self, record: SessionRecord, along: Sequence[DocumentChange] = ()
     ) -> SessionRecord:

@@ -40,7 +40,7 @@ class AsyncLifecycle:
         store: AsyncStore,
         owner: str,
         *,
-        new_id: Callable[[], str],
+        new_id: Callable[[], str] | None,
         random: Callable[[], float],
         hooks: Sequence[LifecycleHook] = (),
         isolation: Isolation = Isolation(),  # noqa: B008 - it is frozen
@@ -125,13 +125,10 @@ class AsyncLifecycle:
     async def reopen(self, session: str) -> SessionRecord:
         """Open a session again; one that has a key is current there."""
         while True:
-            record = await self.closings.get(session)
+            record = await self.endings.at_rest(session)
             key = key_of(record)
             if key is not None:
                 return await self.switches.take(key, session)
-            if record.state == "ending":
-                await self.endings.finish(session, wait=True, at_last=True)
-                continue
             try:
                 return await self.closings.take(record, None, await self.closings.now_us())
             except StaleVersionError:
@@ -154,5 +151,7 @@ class AsyncLifecycle:
 
     def _named(self, new: NewSession | None = None) -> NewSession:
         """Give a new session an id of its own, also when it is tried again."""
+        if self._new_id is None:
+            raise UsageError("a manager without new_id begins no session: use open", path="new_id")
         id = self._new_id()
         return NewSession(id=id) if new is None else replace(new, id=id)

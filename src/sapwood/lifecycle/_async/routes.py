@@ -128,18 +128,15 @@ class AsyncRoutes:
         record = await self._closings.find(due.session)
         if record is None:
             return True
-        event = AsyncHookEvent(
-            occasion=due.occasion,
-            owner=self._owner,
-            session=due.session,
-            reason=due.reason,
-            parent=record.parent,
+        event = AsyncHookEvent.of(
+            self._store,
+            self._owner,
+            record,
+            due.occasion,
             generation=due.generation,
             life=due.life,
-            title=record.title,
-            key=key,
+            reason=due.reason,
             previous=due.previous,
-            store=self._store,
         )
         told = await self._hooks.tell(event, due.generation)
         if told is None:

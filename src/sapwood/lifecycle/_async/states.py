@@ -56,10 +56,14 @@ class AsyncStates:
         record = await self.end(session, "archive")
         while record.state not in ("archived", "ending"):
             try:
-                record = await self._change(record, "archived", "archive")
+                record = await self.archive_as_seen(record)
             except StaleVersionError:
                 record = await self.end(session, "archive")
         return record
+
+    async def archive_as_seen(self, record: SessionRecord) -> SessionRecord:
+        """Archive a session that has ended and is still as its record says."""
+        return await self._change(record, "archived", "archive")
 
     async def suspend(self, session: str, cause: Cause = "suspend") -> SessionRecord:
         """Let no agent go on with a session by itself until it is resumed."""
@@ -88,11 +92,11 @@ class AsyncStates:
             try:
                 if not record.closed:
                     await self.end_as_seen(record, "delete")
-                    continue
+                    return await self._closings.find(session) is None
                 if record.state == "ending":
                     finished = await self._endings.finish(session, wait=True)
-                    if finished is not None and finished.state == "ending":
-                        return False
+                    if finished is None or finished.state == "ending":
+                        return finished is None
                     continue
                 await self.delete_as_seen(record)
             except StaleVersionError:
@@ -107,9 +111,7 @@ class AsyncStates:
         seen = await self._fenced(record)
         if seen is not None and seen.route.session == record.id:
             await self._routes.release(seen)
-        await self._closings.store.delete_session(
-            self._closings.owner, record.id, expected_version=record.version
-        )
+        await self._closings.delete(record)
 
     async def _fenced(self, record: SessionRecord) -> SeenRoute | None:
         """See that nobody takes a session that is not current while it is ended or deleted."""

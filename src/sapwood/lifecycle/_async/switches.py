@@ -126,10 +126,7 @@ class AsyncSwitches:
         """Let a session that is there be current; it is opened again if it is closed."""
         for attempt in count():
             seen = await self._routes.read(key)
-            record = await self._closings.get(session)
-            if record.state == "ending":
-                await self._endings.finish(session, wait=True, at_last=True)
-                record = await self._closings.get(session)
+            record = await self._endings.at_rest(session)
             try:
                 seen, now_us = await self._fence(seen, record)
                 target = await self._closings.take(record, key, now_us)

@@ -124,6 +124,10 @@ class Closings:
         )
         return updated.record
 
+    def delete(self, record: SessionRecord) -> None:
+        """Delete a session that is as the record says."""
+        self.store.delete_session(self.owner, record.id, expected_version=record.version)
+
     def finish(self, record: SessionRecord, along: Sequence[DocumentChange] = ()) -> SessionRecord:
         """Give a session whose hooks have run the state in which it stays."""
         patch = SessionPatch(state=state_after_hooks(record.system.reason))

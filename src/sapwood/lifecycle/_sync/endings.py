@@ -7,12 +7,13 @@ from __future__ import annotations
 from ...errors import NotFoundError, StaleVersionError
 from ...model import SessionRecord
 from ...stores.base.queues import CallerQueues
-from ..route import key_of
 from .closings import Closings
 from .hook_calls import HookCalls
 from .hook_event import HookEvent
 
 PAUSE_S = 0.05
+DELETE = "delete"
+"""The reason with which a session is closed that goes once its hooks have run."""
 
 
 class Endings:
@@ -32,6 +33,8 @@ class Endings:
     ) -> SessionRecord | None:
         """Call the hooks of a session that is ending, then end it; return its record.
 
+        One that was closed to be deleted goes instead.
+
         What fails leaves it ending, to be tried again. With `wait`, it is waited for another
         process that calls them now; `at_last` tries all of them now, and ends the session even if
         one fails: that one stays a problem, and is tried again.
@@ -40,33 +43,44 @@ class Endings:
             record = self._closings.find(session)
             if record is None or record.state != "ending":
                 return record
-            event = self._event(record, generation)
+            event = HookEvent.of(
+                self._closings.store,
+                self._closings.owner,
+                record,
+                "end",
+                generation=generation,
+                reason=record.system.reason,
+            )
             told = self._hooks.tell(event, record.system.life, now=at_last)
             if told is None:
                 if not wait:
                     return record
                 CallerQueues.pause(PAUSE_S)
                 continue
-            if not told.all_done and not at_last:
+            is_deleted = record.system.reason == DELETE
+            if is_deleted or not (told.all_done or at_last):
                 self._hooks.note(session, told.along)
+            if not told.all_done and (is_deleted or not at_last):
                 return record
             try:
+                if is_deleted:
+                    self._closings.delete(record)
+                    return None
                 return self._closings.finish(record, told.along)
             except StaleVersionError:
                 self._hooks.note(session, told.along)
             except NotFoundError:
                 return None
 
-    def _event(self, record: SessionRecord, generation: int | None) -> HookEvent:
-        return HookEvent(
-            occasion="end",
-            owner=self._closings.owner,
-            session=record.id,
-            reason=record.system.reason,
-            parent=record.parent,
-            generation=generation,
-            life=record.system.life,
-            title=record.title,
-            key=key_of(record),
-            store=self._closings.store,
-        )
+    def at_rest(self, session: str) -> SessionRecord:
+        """Return a session's record before it is opened; an ending is finished first.
+
+        `NotFoundError` for one that is about to be deleted.
+        """
+        record = self._closings.get(session)
+        if record.state != "ending":
+            return record
+        finished = self.finish(session, wait=True, at_last=True)
+        if finished is None or finished.state == "ending":
+            raise NotFoundError(f"session {session!r} is being deleted", kind="session", id=session)
+        return finished

@@ -58,10 +58,14 @@ class States:
         record = self.end(session, "archive")
         while record.state not in ("archived", "ending"):
             try:
-                record = self._change(record, "archived", "archive")
+                record = self.archive_as_seen(record)
             except StaleVersionError:
                 record = self.end(session, "archive")
         return record
+
+    def archive_as_seen(self, record: SessionRecord) -> SessionRecord:
+        """Archive a session that has ended and is still as its record says."""
+        return self._change(record, "archived", "archive")
 
     def suspend(self, session: str, cause: Cause = "suspend") -> SessionRecord:
         """Let no agent go on with a session by itself until it is resumed."""
@@ -90,11 +94,11 @@ class States:
             try:
                 if not record.closed:
                     self.end_as_seen(record, "delete")
-                    continue
+                    return self._closings.find(session) is None
                 if record.state == "ending":
                     finished = self._endings.finish(session, wait=True)
-                    if finished is not None and finished.state == "ending":
-                        return False
+                    if finished is None or finished.state == "ending":
+                        return finished is None
                     continue
                 self.delete_as_seen(record)
             except StaleVersionError:
@@ -109,9 +113,7 @@ class States:
         seen = self._fenced(record)
         if seen is not None and seen.route.session == record.id:
             self._routes.release(seen)
-        self._closings.store.delete_session(
-            self._closings.owner, record.id, expected_version=record.version
-        )
+        self._closings.delete(record)
 
     def _fenced(self, record: SessionRecord) -> SeenRoute | None:
         """See that nobody takes a session that is not current while it is ended or deleted."""

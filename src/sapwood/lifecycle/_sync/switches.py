@@ -128,10 +128,7 @@ class Switches:
         """Let a session that is there be current; it is opened again if it is closed."""
         for attempt in count():
             seen = self._routes.read(key)
-            record = self._closings.get(session)
-            if record.state == "ending":
-                self._endings.finish(session, wait=True, at_last=True)
-                record = self._closings.get(session)
+            record = self._endings.at_rest(session)
             try:
                 seen, now_us = self._fence(seen, record)
                 target = self._closings.take(record, key, now_us)

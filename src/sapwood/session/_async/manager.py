@@ -28,7 +28,6 @@ from ...store._async.reading import look_into
 from ..misuse import AsyncEntering
 from ..references import PlaceRef
 from ..settings import (
-    Configurable,
     NewSessionFields,
     SessionFilters,
     SettingFields,
@@ -39,15 +38,16 @@ from ..settings import (
 )
 from .lifecycle_methods import AsyncLifecycleMethods
 from .session import AsyncSession
+from .upkeep_methods import AsyncUpkeepMethods
 
 if TYPE_CHECKING:
-    from ...lifecycle import AsyncLifecycle
+    from ...lifecycle import AsyncBackground, AsyncLifecycle
 
 TRIES = 10
 NEAREST_OF = 1_000
 
 
-class AsyncSessionManager(Configurable, AsyncLifecycleMethods, AsyncEntering):
+class AsyncSessionManager(AsyncUpkeepMethods, AsyncLifecycleMethods, AsyncEntering):
     """The sessions of one owner. A context manager: leaving it closes the store.
 
     One that `for_owner` gave closes nothing.
@@ -70,6 +70,7 @@ class AsyncSessionManager(Configurable, AsyncLifecycleMethods, AsyncEntering):
         self._owner = owner
         self._new_id = new_id
         self._random = random
+        self._running: list[AsyncBackground] = []
         self._is_owners_only = False
         known = settings_of(settings, ("owner", "new_id", "token_counter", "random"))
         self._setup = Setup(known, token_counter, new_id)
@@ -256,8 +257,11 @@ class AsyncSessionManager(Configurable, AsyncLifecycleMethods, AsyncEntering):
 
     async def aclose(self) -> None:
         """Close the store; closing it again does nothing."""
-        if not self._is_owners_only:
-            await self._store.aclose()
+        if self._is_owners_only:
+            return
+        if self._running:
+            await self.stop()
+        await self._store.aclose()
 
     async def __aenter__(self) -> Self:
         """Return the manager itself."""
@@ -267,20 +271,26 @@ class AsyncSessionManager(Configurable, AsyncLifecycleMethods, AsyncEntering):
         """Close the store."""
         await self.aclose()
 
-    def _lifecycle(self) -> AsyncLifecycle:
+    def _lifecycle(self, owner: str | None = None) -> AsyncLifecycle:
         from ...lifecycle import AsyncLifecycle
 
-        if self._new_id is None:
-            raise UsageError("a manager without new_id has no keys: use open", path="new_id")
         settings = self._setup.settings
         return AsyncLifecycle(
             self.store,
-            self._owner,
+            self._owner if owner is None else owner,
             new_id=self._new_id,
-            random=self._random or (lambda: 1.0),
+            random=self._random or _longest,
             hooks=settings.hooks,
             isolation=settings.isolation,
         )
+
+    def _beside(self) -> AsyncBackground:
+        # The list is that of all managers that `for_owner` gave.
+        if not self._running:
+            from ...lifecycle import AsyncBackground
+
+            self._running.append(AsyncBackground())
+        return self._running[0]
 
     def _held(self, record: SessionRecord) -> AsyncSession:
         return self._hold(record.id)
@@ -295,3 +305,8 @@ class AsyncSessionManager(Configurable, AsyncLifecycleMethods, AsyncEntering):
             settings=self._setup.settings,
             lazy=lazy,
         )
+
+
+def _longest() -> float:
+    """Return what stands for chance where none was given."""
+    return 1.0

@@ -30,7 +30,6 @@ from ...store._sync.reading import look_into
 from ..misuse import Entering
 from ..references import PlaceRef
 from ..settings import (
-    Configurable,
     NewSessionFields,
     SessionFilters,
     SettingFields,
@@ -41,15 +40,16 @@ from ..settings import (
 )
 from .lifecycle_methods import LifecycleMethods
 from .session import Session
+from .upkeep_methods import UpkeepMethods
 
 if TYPE_CHECKING:
-    from ...lifecycle import Lifecycle
+    from ...lifecycle import Background, Lifecycle
 
 TRIES = 10
 NEAREST_OF = 1_000
 
 
-class SessionManager(Configurable, LifecycleMethods, Entering):
+class SessionManager(UpkeepMethods, LifecycleMethods, Entering):
     """The sessions of one owner. A context manager: leaving it closes the store.
 
     One that `for_owner` gave closes nothing.
@@ -72,6 +72,7 @@ class SessionManager(Configurable, LifecycleMethods, Entering):
         self._owner = owner
         self._new_id = new_id
         self._random = random
+        self._running: list[Background] = []
         self._is_owners_only = False
         known = settings_of(settings, ("owner", "new_id", "token_counter", "random"))
         self._setup = Setup(known, token_counter, new_id)
@@ -256,8 +257,11 @@ class SessionManager(Configurable, LifecycleMethods, Entering):
 
     def close(self) -> None:
         """Close the store; closing it again does nothing."""
-        if not self._is_owners_only:
-            self._store.close()
+        if self._is_owners_only:
+            return
+        if self._running:
+            self.stop()
+        self._store.close()
 
     def __enter__(self) -> Self:
         """Return the manager itself."""
@@ -267,20 +271,26 @@ class SessionManager(Configurable, LifecycleMethods, Entering):
         """Close the store."""
         self.close()
 
-    def _lifecycle(self) -> Lifecycle:
+    def _lifecycle(self, owner: str | None = None) -> Lifecycle:
         from ...lifecycle import Lifecycle
 
-        if self._new_id is None:
-            raise UsageError("a manager without new_id has no keys: use open", path="new_id")
         settings = self._setup.settings
         return Lifecycle(
             self.store,
-            self._owner,
+            self._owner if owner is None else owner,
             new_id=self._new_id,
-            random=self._random or (lambda: 1.0),
+            random=self._random or _longest,
             hooks=settings.hooks,
             isolation=settings.isolation,
         )
+
+    def _beside(self) -> Background:
+        # The list is that of all managers that `for_owner` gave.
+        if not self._running:
+            from ...lifecycle import Background
+
+            self._running.append(Background())
+        return self._running[0]
 
     def _held(self, record: SessionRecord) -> Session:
         return self._hold(record.id)
@@ -295,3 +305,8 @@ class SessionManager(Configurable, LifecycleMethods, Entering):
             settings=self._setup.settings,
             lazy=lazy,
         )
+
+
+def _longest() -> float:
+    """Return what stands for chance where none was given."""
+    return 1.0
