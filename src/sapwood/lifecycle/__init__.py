@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-from ._async.daily_log import AsyncDailyLog
-from ._async.hook_event import AsyncHookEvent
-from ._async.lifecycle import AsyncLifecycle
-from ._async.recovery import AsyncRecovery
-from ._async.sweep import AsyncSweep
-from ._async.title_writer import AsyncTitleWriter
-from ._sync.daily_log import DailyLog
-from ._sync.hook_event import HookEvent
-from ._sync.lifecycle import Lifecycle
-from ._sync.recovery import Recovery
-from ._sync.sweep import Sweep
-from ._sync.title_writer import TitleWriter
-from .background import AsyncBackground, Background, StopReport
-from .report import RecoveryReport, SessionInfo, SweepReport, SweptSession
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._async.daily_log import AsyncDailyLog
+    from ._async.hook_event import AsyncHookEvent
+    from ._sync.daily_log import DailyLog
+    from ._sync.hook_event import HookEvent
+    from .background import StopReport
+    from .report import FoundTurn, RecoveryReport, SessionInfo, SweepReport, SweptSession
 
 __all__ = [
-    "AsyncBackground",
     "AsyncDailyLog",
     "AsyncHookEvent",
-    "AsyncLifecycle",
-    "AsyncRecovery",
-    "AsyncSweep",
-    "AsyncTitleWriter",
-    "Background",
     "DailyLog",
+    "FoundTurn",
     "HookEvent",
-    "Lifecycle",
-    "Recovery",
     "RecoveryReport",
     "SessionInfo",
     "StopReport",
-    "Sweep",
     "SweepReport",
     "SweptSession",
-    "TitleWriter",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that is there
+    from ..lazy_names import lazy_names
+
+    # A program needs one of the twins.
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "AsyncDailyLog": "._async.daily_log",
+            "AsyncHookEvent": "._async.hook_event",
+            "DailyLog": "._sync.daily_log",
+            "FoundTurn": ".report",
+            "HookEvent": "._sync.hook_event",
+            "RecoveryReport": ".report",
+            "SessionInfo": ".report",
+            "StopReport": ".background",
+            "SweepReport": ".report",
+            "SweptSession": ".report",
+        },
+    )

@@ -81,6 +81,8 @@ class AsyncBackground:
         task.add_done_callback(lambda done: self._tasks.pop(done, None))
 
     async def _pause(self, seconds: float) -> None:
+        if self.is_stopped:
+            return
         import asyncio
 
         if self._stopped is None:
@@ -128,7 +130,8 @@ class Background:
         """Begin nothing more, and wait until what runs is done, or the time is over."""
         self._stopped.set()
         until = time.monotonic() + timeout_s
-        finished, left = [], []
+        finished: list[str] = []
+        left: list[str] = []
         for thread, name in dict(self._threads).items():
             thread.join(max(0.0, until - time.monotonic()))
             (left if thread.is_alive() else finished).append(name)

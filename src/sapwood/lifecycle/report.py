@@ -14,6 +14,7 @@ from ..model import (
     SessionQuery,
     SessionRecord,
     SweepPolicy,
+    TurnRecord,
     datetime_of,
 )
 from ..rules.zones import last_daily_us
@@ -59,6 +60,13 @@ class RecoveryReport(msgspec.Struct, frozen=True, kw_only=True):
     """Those that were suspended: a turn had died for the third time."""
     finished: tuple[str, ...] = ()
     """Those whose ending was finished."""
+
+
+class FoundTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that was looked up by a key, and the session that it is in."""
+
+    session: str
+    turn: TurnRecord
 
 
 class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):

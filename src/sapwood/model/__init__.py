@@ -24,7 +24,7 @@ from .history import (
     Summary,
 )
 from .key import EVERY, Isolation, SessionKey
-from .lifecycle import OCCASIONS, LifecycleHook, LifecycleProblem, Occasion
+from .lifecycle import LifecycleHook, LifecycleProblem, Occasion
 from .message import (
     ROOT,
     Appended,
@@ -94,7 +94,6 @@ __all__ = [
     "CHAT",
     "CHAT_TYPE",
     "EVERY",
-    "OCCASIONS",
     "PINNED",
     "ROOT",
     "AppendEvent",

@@ -11,7 +11,6 @@ import msgspec
 from .message import datetime_of
 
 Occasion = Literal["start", "switch", "end", "compaction"]
-OCCASIONS: tuple[Occasion, ...] = ("start", "switch", "end", "compaction")
 """When hooks are called: a key has another session, a session ended, or was compacted."""
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, get_args
 
 import msgspec
 
 from ..errors import UsageError
 from ..model import (
-    OCCASIONS,
     Edge,
     EdgeKind,
     Event,
@@ -37,6 +36,7 @@ One that fails harms nothing.
 """
 ErrorHandler = Callable[[Exception], Awaitable[None] | None]
 
+OCCASIONS: tuple[str, ...] = get_args(Occasion)
 BLOCK_SETTINGS = {"context", "searchable_history"}
 
 

@@ -148,6 +148,24 @@ async def test_hooks_are_told_of_starts_and_switches(sessions: Sessions, key: Se
     ]
 
 
+async def test_hooks_are_told_of_compactions_and_at_the_latest_before_the_end(
+    sessions: Sessions,
+) -> None:
+    told: list[Any] = []
+    chat = await sessions.session("chat")
+    await chat.append("user", "hello")
+    await chat.append("assistant", "hi")
+    metadata = {"compaction": {"strategy": "given", "trigger": "manual"}}
+    # Its process died before the hook was called.
+    first, last = (await chat.history()).entries
+    await chat.add_overlay(first, last, "They said hello.", metadata=metadata)
+    sessions.with_hook(told.append, on="compaction", name="note")
+    sessions.with_hook(told.append, on="end", name="note")
+    await sessions.end("chat")
+    assert [it.occasion for it in told] == ["compaction", "end"]
+    assert told[0].overlay.summary == "They said hello."
+
+
 async def test_a_deletion_runs_its_hooks_before_the_rows_go(sessions: Sessions) -> None:
     told: list[str] = []
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 import sapwood
-from sapwood.errors import ConflictError, NotFoundError, SessionClosedError, UsageError
+from sapwood import Summary
+from sapwood.errors import (
+    CompactionError,
+    ConflictError,
+    NotFoundError,
+    SessionClosedError,
+    UsageError,
+)
 from sapwood.model import EdgeKind, Isolation, SessionKey
 
 Sessions = sapwood.AsyncSessionManager
@@ -75,6 +82,29 @@ async def test_a_branch_at_the_tip_is_named_by_its_source_which_is_closed(
     assert (await new.record()).title == "Plan #2"
     record = await old.record()
     assert (record.system.next, record.state) == (new.id, "ended")
+
+
+async def test_a_split_goes_on_with_a_summary_and_the_next_title(
+    sessions: Sessions, key: SessionKey
+) -> None:
+    old = await sessions.new(key, title="Plan")
+    await old.append("user", "hello")
+    new = await sessions.compact_and_split(key, summary="They said hello.")
+    record, source = await new.record(), await old.record()
+    assert record.parent is not None
+    assert (record.parent.kind, record.title) == (EdgeKind.CONTINUE, "Plan #2")
+    assert [type(it) for it in (await new.history()).entries] == [Summary]
+    assert (source.end_reason, source.system.next) == ("compaction", new.id)
+
+
+async def test_a_split_that_fails_changes_nothing(sessions: Sessions, key: SessionKey) -> None:
+    old = await sessions.get_or_create(key)
+    with pytest.raises(CompactionError):
+        await sessions.compact_and_split(key)
+    current = await sessions.current(key)
+    assert current is not None
+    assert current.id == old.id
+    assert len((await sessions.list_sessions()).sessions) == 1
 
 
 async def test_a_branch_at_a_message_shows_what_is_above_it(
@@ -174,6 +204,20 @@ async def test_a_deleted_parent_leaves_its_branches(sessions: Sessions, key: Ses
     await sessions.delete(old.id)
     assert [it.id for it in await sessions.lineage(new.id)] == [new.id]
     assert [it.text for it in (await new.history()).messages_only] == ["hello"]
+
+
+async def test_a_message_that_is_delivered_twice_is_known_after_a_switch(
+    sessions: Sessions, key: SessionKey
+) -> None:
+    old = await sessions.get_or_create(key)
+    async with old.turn() as turn:
+        await turn.append("user", "hello", id="m1")
+        await turn.complete("assistant", "hi")
+    await sessions.new(key)
+    found = await sessions.find_turn(key, "m1")
+    assert found is not None
+    assert (found.session, found.turn.state) == (old.id, "complete")
+    assert await sessions.find_turn(key, "m2") is None
 
 
 async def test_a_thread_is_its_own_only_where_threads_are_isolated(url: str) -> None:

@@ -187,7 +187,7 @@ async def test_sweeping_goes_on_beside_the_calls_until_it_is_stopped(sessions: S
     assert (await sessions.stop()).finished == ()
 
 
-@pytest.mark.parametrize("wrong", [None, "daily", 3])
+@pytest.mark.parametrize("wrong", ["daily", 3])
 async def test_a_policy_is_a_policy(sessions: Sessions, wrong: Any) -> None:
     with pytest.raises(UsageError, match="policy"):
         await sessions.sweep(wrong)

@@ -15,7 +15,7 @@ async def test_a_users_own_title_is_refused_with_the_holders_name(sessions: Sess
     await sessions.session("a")
     await sessions.session("b")
     await sessions.rename("a", "Plan")
-    with pytest.raises(AlreadyExistsError, match="'a'.*'PLAN #2'"):
+    with pytest.raises(AlreadyExistsError, match=r"'a'.*'PLAN #2'"):
         await sessions.rename("b", "PLAN")
     assert (await sessions.rename("b", "Plan #2")).title == "Plan #2"
     assert (await sessions.rename("a", "plan")).title == "plan"

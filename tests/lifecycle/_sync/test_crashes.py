@@ -24,7 +24,7 @@ MOST_CALLS = 80
 
 @pytest.mark.parametrize("name", ["new", "reset", "branch", "end", "delete", "back"])
 def test_a_dead_process_leaves_one_current_session(url: str, name: str) -> None:
-    with sapwood.open(url, owner="ada") as opened:
+    with sapwood.open(url, durability="normal") as opened:
         for calls in range(MOST_CALLS):
             case = _Case(opened, f"{name} {calls}")
             if not case.dies(name, calls):
@@ -69,8 +69,8 @@ class _Case:
         chat.append("user", "again", id="m2")
         for it in _all(self.alive):
             if not it.closed and it.id != chat.id:
-                # It never came to be current: nothing is in it, and a sweep takes it away.
-                assert it.messages == 0, (self.owner, it)
+                # It never came to be current in this life: a sweep takes it away.
+                assert it.messages == 0 or it.system.life, (self.owner, it)
                 (self.alive.get(it.id)).update_record(active_us=1)
             # Who called hooks and died has a lease on them, which is over after a time.
             self.store.delete_documents(self.owner, "hooks-lease/", session=it.id)

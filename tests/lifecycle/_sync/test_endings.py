@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,6 @@ def test_a_hook_that_fails_harms_no_other_is_told_and_tried_again(
 
 def test_a_hook_that_hangs_is_left_after_its_time(sessions: Sessions) -> None:
     def hangs(event: Any) -> None:
-        import threading
-
         threading.Event().wait(5)
 
     sessions.with_hook(hangs, name="hangs", timeout_s=0.05)
@@ -149,6 +148,24 @@ def test_hooks_are_told_of_starts_and_switches(sessions: Sessions, key: SessionK
         ("switch", second.id, first.id, "new"),
         ("switch", first.id, second.id, "switch"),
     ]
+
+
+def test_hooks_are_told_of_compactions_and_at_the_latest_before_the_end(
+    sessions: Sessions,
+) -> None:
+    told: list[Any] = []
+    chat = sessions.session("chat")
+    chat.append("user", "hello")
+    chat.append("assistant", "hi")
+    metadata = {"compaction": {"strategy": "given", "trigger": "manual"}}
+    # Its process died before the hook was called.
+    first, last = (chat.history()).entries
+    chat.add_overlay(first, last, "They said hello.", metadata=metadata)
+    sessions.with_hook(told.append, on="compaction", name="note")
+    sessions.with_hook(told.append, on="end", name="note")
+    sessions.end("chat")
+    assert [it.occasion for it in told] == ["compaction", "end"]
+    assert told[0].overlay.summary == "They said hello."
 
 
 def test_a_deletion_runs_its_hooks_before_the_rows_go(sessions: Sessions) -> None:

@@ -7,7 +7,14 @@ from __future__ import annotations
 import pytest
 
 import sapwood
-from sapwood.errors import ConflictError, NotFoundError, SessionClosedError, UsageError
+from sapwood import Summary
+from sapwood.errors import (
+    CompactionError,
+    ConflictError,
+    NotFoundError,
+    SessionClosedError,
+    UsageError,
+)
 from sapwood.model import EdgeKind, Isolation, SessionKey
 
 Sessions = sapwood.SessionManager
@@ -75,6 +82,29 @@ def test_a_branch_at_the_tip_is_named_by_its_source_which_is_closed(
     assert (new.record()).title == "Plan #2"
     record = old.record()
     assert (record.system.next, record.state) == (new.id, "ended")
+
+
+def test_a_split_goes_on_with_a_summary_and_the_next_title(
+    sessions: Sessions, key: SessionKey
+) -> None:
+    old = sessions.new(key, title="Plan")
+    old.append("user", "hello")
+    new = sessions.compact_and_split(key, summary="They said hello.")
+    record, source = new.record(), old.record()
+    assert record.parent is not None
+    assert (record.parent.kind, record.title) == (EdgeKind.CONTINUE, "Plan #2")
+    assert [type(it) for it in (new.history()).entries] == [Summary]
+    assert (source.end_reason, source.system.next) == ("compaction", new.id)
+
+
+def test_a_split_that_fails_changes_nothing(sessions: Sessions, key: SessionKey) -> None:
+    old = sessions.get_or_create(key)
+    with pytest.raises(CompactionError):
+        sessions.compact_and_split(key)
+    current = sessions.current(key)
+    assert current is not None
+    assert current.id == old.id
+    assert len((sessions.list_sessions()).sessions) == 1
 
 
 def test_a_branch_at_a_message_shows_what_is_above_it(sessions: Sessions, key: SessionKey) -> None:
@@ -168,6 +198,20 @@ def test_a_deleted_parent_leaves_its_branches(sessions: Sessions, key: SessionKe
     sessions.delete(old.id)
     assert [it.id for it in sessions.lineage(new.id)] == [new.id]
     assert [it.text for it in (new.history()).messages_only] == ["hello"]
+
+
+def test_a_message_that_is_delivered_twice_is_known_after_a_switch(
+    sessions: Sessions, key: SessionKey
+) -> None:
+    old = sessions.get_or_create(key)
+    with old.turn() as turn:
+        turn.append("user", "hello", id="m1")
+        turn.complete("assistant", "hi")
+    sessions.new(key)
+    found = sessions.find_turn(key, "m1")
+    assert found is not None
+    assert (found.session, found.turn.state) == (old.id, "complete")
+    assert sessions.find_turn(key, "m2") is None
 
 
 def test_a_thread_is_its_own_only_where_threads_are_isolated(url: str) -> None:

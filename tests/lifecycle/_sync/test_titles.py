@@ -17,7 +17,7 @@ def test_a_users_own_title_is_refused_with_the_holders_name(sessions: Sessions) 
     sessions.session("a")
     sessions.session("b")
     sessions.rename("a", "Plan")
-    with pytest.raises(AlreadyExistsError, match="'a'.*'PLAN #2'"):
+    with pytest.raises(AlreadyExistsError, match=r"'a'.*'PLAN #2'"):
         sessions.rename("b", "PLAN")
     assert (sessions.rename("b", "Plan #2")).title == "Plan #2"
     assert (sessions.rename("a", "plan")).title == "plan"

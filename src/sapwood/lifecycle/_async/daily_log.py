@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from ...model import Message, Summary, datetime_of
-from ..log_entry import LogEntry
+from ..daily_entry import DailyEntry
 from .hook_event import AsyncHookEvent
 
 FEWEST = 3
@@ -29,7 +29,7 @@ class AsyncDailyLog:
         first = last if not last.more else await event.first(LOOKED_AT)
         if event.messages < FEWEST:
             return
-        entry = LogEntry(
+        entry = DailyEntry(
             session=event.session,
             life=event.life,
             reason=event.reason or "ended",

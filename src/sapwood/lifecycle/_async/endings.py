@@ -6,6 +6,7 @@ from ...errors import NotFoundError, StaleVersionError
 from ...model import SessionRecord
 from ...stores.base.queues import AsyncCallerQueues
 from .closings import AsyncClosings
+from .compactions import AsyncCompactionHooks
 from .hook_calls import AsyncHookCalls
 from .hook_event import AsyncHookEvent
 
@@ -17,9 +18,12 @@ DELETE = "delete"
 class AsyncEndings:
     """Sessions of one owner on their way from closed to ended."""
 
-    def __init__(self, closings: AsyncClosings, hooks: AsyncHookCalls) -> None:
+    def __init__(
+        self, closings: AsyncClosings, hooks: AsyncHookCalls, compactions: AsyncCompactionHooks
+    ) -> None:
         self._closings = closings
         self._hooks = hooks
+        self._compactions = compactions
 
     async def finish(
         self,
@@ -41,6 +45,7 @@ class AsyncEndings:
             record = await self._closings.find(session)
             if record is None or record.state != "ending":
                 return record
+            await self._compactions.tell(record)
             event = AsyncHookEvent.of(
                 self._closings.store,
                 self._closings.owner,

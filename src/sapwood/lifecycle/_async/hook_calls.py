@@ -10,7 +10,14 @@ import msgspec
 
 from ...calls import AsyncCall
 from ...errors import NotFoundError, StaleVersionError
-from ...model import DocumentChange, DocumentDelete, LifecycleHook, LifecycleProblem, Occasion
+from ...model import (
+    Document,
+    DocumentChange,
+    DocumentDelete,
+    LifecycleHook,
+    LifecycleProblem,
+    Occasion,
+)
 from ...rules.codec import decode_stored
 from ...store._async.contract import AsyncStore
 from ..hook_documents import (
@@ -56,21 +63,11 @@ class AsyncHookCalls:
         for the last one's, which the caller writes.
         """
         hooks = self.on(event.occasion)
-        if not hooks:
+        if {hook.name for hook in hooks} <= {*(await self._done(event, number)).names}:
             return ToldHooks(True)
-        lease_s = sum(hook.timeout_s for hook in hooks) + LEASE_MARGIN_S
         key = lease_key(event.occasion, number)
-        try:
-            lease = await self._store.put_document(
-                self._owner,
-                key,
-                b"",
-                session=event.session,
-                expected_version=0,
-                expires_in_s=lease_s,
-                inherit=False,
-            )
-        except StaleVersionError:
+        lease = await self._lease(event.session, key, hooks)
+        if lease is None:
             return None
         release = DocumentDelete(key=key)
         done = await self._done(event, number)
@@ -86,6 +83,23 @@ class AsyncHookCalls:
                 await self._store.put_documents(self._owner, event.session, [put])
         return ToldHooks(not failed, [put_done(event.occasion, number, done), release])
 
+    async def _lease(
+        self, session: str, key: str, hooks: Sequence[LifecycleHook]
+    ) -> Document | None:
+        """See that nobody else calls them; None when somebody does."""
+        try:
+            return await self._store.put_document(
+                self._owner,
+                key,
+                b"",
+                session=session,
+                expected_version=0,
+                expires_in_s=sum(hook.timeout_s for hook in hooks) + LEASE_MARGIN_S,
+                inherit=False,
+            )
+        except StaleVersionError:
+            return None
+
     async def problems(self) -> list[LifecycleProblem]:
         """List what failed, and is tried again."""
         found = await self._store.list_documents(self._owner, PROBLEMS)
@@ -93,6 +107,8 @@ class AsyncHookCalls:
 
     async def _done(self, event: AsyncHookEvent, number: int) -> DoneHooks:
         key = done_key(event.occasion, number)
+        if not self.on(event.occasion):
+            return DoneHooks()
         found = await self._store.find_document(self._owner, key, session=event.session)
         if found is None:
             return DoneHooks()

@@ -19,16 +19,21 @@ from ...model import (
     SessionKey,
     SessionRecord,
 )
+from ...session._async.stored_session import AsyncStoredSession
+from ...session._async.turn_lookup import find_turn
+from ...session.settings import DEFAULTS, Setup
 from ...store._async.contract import AsyncStore
+from ..report import FoundTurn
 from ..route import SeenRoute, key_of
 from .closings import AsyncClosings
+from .compactions import AsyncCompactionHooks
 from .endings import AsyncEndings
 from .hook_calls import AsyncHookCalls
 from .lineage import AsyncLineage
 from .lookup import AsyncLookup
 from .routes import AsyncRoutes
 from .states import AsyncStates
-from .switches import AsyncSwitches, nothing_current
+from .switches import AsyncSwitches, Prepare, nothing_current
 from .titles import AsyncTitles
 
 
@@ -49,7 +54,8 @@ class AsyncLifecycle:
         self._isolation = isolation
         self.closings = AsyncClosings(store, owner)
         self.hooks = AsyncHookCalls(store, owner, hooks)
-        self.endings = AsyncEndings(self.closings, self.hooks)
+        self.compactions = AsyncCompactionHooks(self.closings, self.hooks)
+        self.endings = AsyncEndings(self.closings, self.hooks, self.compactions)
         self.routes = AsyncRoutes(self.closings, self.endings, self.hooks)
         self.states = AsyncStates(self.closings, self.endings, self.routes)
         self.lineage = AsyncLineage(self.closings)
@@ -77,9 +83,23 @@ class AsyncLifecycle:
         """Find the current session of a key."""
         return (await self.routes.read(key)).open
 
-    async def new(self, key: SessionKey, new: NewSession, title: str | None) -> SessionRecord:
+    async def find_turn(self, key: SessionKey, turn: str) -> FoundTurn | None:
+        """Find a turn by its id in the current session of a key, and in those that it left."""
+        seen = await self.routes.read(key)
+        names = [seen.route.session, *(it.session for it in reversed(seen.route.left))]
+        setup = Setup(DEFAULTS, None, None)
+        for name in dict.fromkeys(it for it in names if it is not None):
+            stored = AsyncStoredSession(
+                self.closings.store, self.closings.owner, name, setup, lazy=None
+            )
+            found = await find_turn(stored, turn)
+            if found is not None:
+                return FoundTurn(session=name, turn=found)
+        return None
+
+    async def new(self, key: SessionKey, new: NewSession) -> SessionRecord:
         """Begin another session at a key, which has nothing of the one before."""
-        return await self.switches.begin(key, "new", lambda seen: self._named(new), title)
+        return await self.switches.begin(key, "new", lambda seen: self._named(new))
 
     async def reset(self, key: SessionKey, *, keep_history: bool) -> SessionRecord:
         """Begin anew with the blocks, the prompt and the settings of the current session."""
@@ -105,16 +125,20 @@ class AsyncLifecycle:
         source = await self.current(key)
         if source is None:
             raise nothing_current(key)
+        new = replace(self._named(), title=title)
         if message is None:
-            branched = await self.switches.carry_on(
-                key, "switch", EdgeKind.BRANCH, self._named(), title
-            )
+            branched = await self.switches.carry_on(key, "switch", EdgeKind.BRANCH, new)
         else:
-            branched = await self.switches.branch(key, "switch", message, self._named(), title)
-        if title is None and source.title is not None:
-            title = await self.titles.next_title(source.title)
-            branched = await self.titles.set(branched.id, title, "derived")
-        return branched
+            branched = await self.switches.branch(key, "switch", message, new)
+        return await self._numbered(branched, source.title)
+
+    async def compact_and_split(self, key: SessionKey, prepare: Prepare) -> SessionRecord:
+        """Go on in a fork of the current session, which is prepared before."""
+        source = await self.current(key)
+        split = await self.switches.carry_on(
+            key, "compaction", EdgeKind.CONTINUE, self._named(), prepare
+        )
+        return await self._numbered(split, None if source is None else source.title)
 
     async def resume(self, key: SessionKey, what: str | int) -> SessionRecord:
         """Let a session be current that is named by a person; of a chain, its end."""
@@ -148,6 +172,13 @@ class AsyncLifecycle:
             return False
         await self.titles.release(record)
         return True
+
+    async def _numbered(self, record: SessionRecord, title: str | None) -> SessionRecord:
+        """Give a session without a title the next one in the lineage of what it came out of."""
+        if title is None or record.title is not None:
+            return record
+        following = await self.titles.next_title(title)
+        return await self.titles.set(record.id, following, "model")
 
     def _named(self, new: NewSession | None = None) -> NewSession:
         """Give a new session an id of its own, also when it is tried again."""

@@ -8,7 +8,14 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from ...errors import ConflictError, NotFoundError, StaleTipError, StaleVersionError
+from ...calls import AsyncAnswer
+from ...errors import (
+    ConflictError,
+    NotFoundError,
+    StaleTipError,
+    StaleVersionError,
+    UsageError,
+)
 from ...model import (
     Edge,
     EdgeKind,
@@ -27,6 +34,8 @@ from .endings import AsyncEndings
 from .routes import AsyncRoutes
 from .titles import AsyncTitles
 
+Prepare = Callable[[SessionRecord], AsyncAnswer[object]]
+"""Does what is to be done with a new session before it is current."""
 Plan = Callable[[SeenRoute], NewSession | None]
 """Makes the session that is to be current, or None when the one that is will do."""
 
@@ -53,9 +62,7 @@ class AsyncSwitches:
         self._store = closings.store
         self._owner = closings.owner
 
-    async def begin(
-        self, key: SessionKey, reason: str, plan: Plan, title: str | None = None
-    ) -> SessionRecord:
+    async def begin(self, key: SessionKey, reason: str, plan: Plan) -> SessionRecord:
         """Let a new session be current, unless the one that is will do."""
         for attempt in count():
             seen = await self._routes.read(key)
@@ -63,7 +70,7 @@ class AsyncSwitches:
             if new is None and seen.open is not None:
                 return seen.open
             assert new is not None
-            target = await self._create(key, new, title)
+            target = await self._create(key, new)
             try:
                 due = self._routes.due(seen, target, reason, is_new=True)
                 await self._routes.swap(seen, target.id, reason, due)
@@ -81,18 +88,19 @@ class AsyncSwitches:
         reason: str,
         edge: EdgeKind,
         new: NewSession,
-        title: str | None = None,
+        prepare: Prepare | None = None,
     ) -> SessionRecord:
         """Let a fork at the tip be current; what was current is closed before it is."""
         for attempt in count():
             source = (await self._routes.read(key)).open
             if source is None:
                 raise nothing_current(key)
-            fork = _forked(new, source, source.tip, edge)
-            target = await self._create(key, fork, title)
+            target = await self._create(key, _forked(new, source, source.tip, edge))
+            if prepare is not None:
+                target = await self._prepared(target, prepare)
             try:
                 await self._closings.close(source, reason, next=target.id, expected_tip=source.tip)
-            except (StaleTipError, StaleVersionError):
+            except (StaleTipError, StaleVersionError, NotFoundError):
                 await self._discard(target)
                 await self._back_off(attempt)
                 continue
@@ -106,12 +114,7 @@ class AsyncSwitches:
         raise AssertionError
 
     async def branch(
-        self,
-        key: SessionKey,
-        reason: str,
-        message: str | Root,
-        new: NewSession,
-        title: str | None = None,
+        self, key: SessionKey, reason: str, message: str | Root, new: NewSession
     ) -> SessionRecord:
         """Let a fork at a message be current, which the current session sees."""
 
@@ -120,7 +123,7 @@ class AsyncSwitches:
                 raise nothing_current(key)
             return _forked(new, seen.current, message, EdgeKind.BRANCH)
 
-        return await self.begin(key, reason, plan, title)
+        return await self.begin(key, reason, plan)
 
     async def take(self, key: SessionKey, session: str) -> SessionRecord:
         """Let a session that is there be current; it is opened again if it is closed."""
@@ -163,16 +166,25 @@ class AsyncSwitches:
         await self._routes.swap(other, None, "switch")
         return seen, await self._closings.now_us()
 
-    async def _create(self, key: SessionKey, new: NewSession, title: str | None) -> SessionRecord:
-        new = replace(new, system=SystemFields(key=key.parts))
-        target = await self._store.create_session(self._owner, new)
-        if title is None:
+    async def _create(self, key: SessionKey, new: NewSession) -> SessionRecord:
+        """Create a session without a title, which it has to claim first."""
+        bare = replace(new, title=None, system=SystemFields(key=key.parts))
+        target = await self._store.create_session(self._owner, bare)
+        if new.title is None:
             return target
         try:
-            return await self._titles.set(target.id, title, "user")
-        except ConflictError:
+            return await self._titles.set(target.id, new.title, "user")
+        except (ConflictError, UsageError):
             await self._discard(target)
             raise
+
+    async def _prepared(self, target: SessionRecord, prepare: Prepare) -> SessionRecord:
+        try:
+            await prepare(target)
+        except BaseException:
+            await self._discard(await self._closings.get(target.id))
+            raise
+        return await self._closings.get(target.id)
 
     async def _discard(self, target: SessionRecord) -> None:
         """Delete a session that did not come to be current, unless somebody uses it."""

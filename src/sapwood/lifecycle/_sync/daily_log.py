@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from ...model import Message, Summary, datetime_of
-from ..log_entry import LogEntry
+from ..daily_entry import DailyEntry
 from .hook_event import HookEvent
 
 FEWEST = 3
@@ -31,7 +31,7 @@ class DailyLog:
         first = last if not last.more else event.first(LOOKED_AT)
         if event.messages < FEWEST:
             return
-        entry = LogEntry(
+        entry = DailyEntry(
             session=event.session,
             life=event.life,
             reason=event.reason or "ended",

@@ -8,6 +8,7 @@ from ...errors import NotFoundError, StaleVersionError
 from ...model import SessionRecord
 from ...stores.base.queues import CallerQueues
 from .closings import Closings
+from .compactions import CompactionHooks
 from .hook_calls import HookCalls
 from .hook_event import HookEvent
 
@@ -19,9 +20,10 @@ DELETE = "delete"
 class Endings:
     """Sessions of one owner on their way from closed to ended."""
 
-    def __init__(self, closings: Closings, hooks: HookCalls) -> None:
+    def __init__(self, closings: Closings, hooks: HookCalls, compactions: CompactionHooks) -> None:
         self._closings = closings
         self._hooks = hooks
+        self._compactions = compactions
 
     def finish(
         self,
@@ -43,6 +45,7 @@ class Endings:
             record = self._closings.find(session)
             if record is None or record.state != "ending":
                 return record
+            self._compactions.tell(record)
             event = HookEvent.of(
                 self._closings.store,
                 self._closings.owner,

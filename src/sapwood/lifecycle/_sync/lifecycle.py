@@ -21,16 +21,21 @@ from ...model import (
     SessionKey,
     SessionRecord,
 )
+from ...session._sync.stored_session import StoredSession
+from ...session._sync.turn_lookup import find_turn
+from ...session.settings import DEFAULTS, Setup
 from ...store._sync.contract import Store
+from ..report import FoundTurn
 from ..route import SeenRoute, key_of
 from .closings import Closings
+from .compactions import CompactionHooks
 from .endings import Endings
 from .hook_calls import HookCalls
 from .lineage import Lineage
 from .lookup import Lookup
 from .routes import Routes
 from .states import States
-from .switches import Switches, nothing_current
+from .switches import Prepare, Switches, nothing_current
 from .titles import Titles
 
 
@@ -51,7 +56,8 @@ class Lifecycle:
         self._isolation = isolation
         self.closings = Closings(store, owner)
         self.hooks = HookCalls(store, owner, hooks)
-        self.endings = Endings(self.closings, self.hooks)
+        self.compactions = CompactionHooks(self.closings, self.hooks)
+        self.endings = Endings(self.closings, self.hooks, self.compactions)
         self.routes = Routes(self.closings, self.endings, self.hooks)
         self.states = States(self.closings, self.endings, self.routes)
         self.lineage = Lineage(self.closings)
@@ -79,9 +85,21 @@ class Lifecycle:
         """Find the current session of a key."""
         return (self.routes.read(key)).open
 
-    def new(self, key: SessionKey, new: NewSession, title: str | None) -> SessionRecord:
+    def find_turn(self, key: SessionKey, turn: str) -> FoundTurn | None:
+        """Find a turn by its id in the current session of a key, and in those that it left."""
+        seen = self.routes.read(key)
+        names = [seen.route.session, *(it.session for it in reversed(seen.route.left))]
+        setup = Setup(DEFAULTS, None, None)
+        for name in dict.fromkeys(it for it in names if it is not None):
+            stored = StoredSession(self.closings.store, self.closings.owner, name, setup, lazy=None)
+            found = find_turn(stored, turn)
+            if found is not None:
+                return FoundTurn(session=name, turn=found)
+        return None
+
+    def new(self, key: SessionKey, new: NewSession) -> SessionRecord:
         """Begin another session at a key, which has nothing of the one before."""
-        return self.switches.begin(key, "new", lambda seen: self._named(new), title)
+        return self.switches.begin(key, "new", lambda seen: self._named(new))
 
     def reset(self, key: SessionKey, *, keep_history: bool) -> SessionRecord:
         """Begin anew with the blocks, the prompt and the settings of the current session."""
@@ -107,14 +125,18 @@ class Lifecycle:
         source = self.current(key)
         if source is None:
             raise nothing_current(key)
+        new = replace(self._named(), title=title)
         if message is None:
-            branched = self.switches.carry_on(key, "switch", EdgeKind.BRANCH, self._named(), title)
+            branched = self.switches.carry_on(key, "switch", EdgeKind.BRANCH, new)
         else:
-            branched = self.switches.branch(key, "switch", message, self._named(), title)
-        if title is None and source.title is not None:
-            title = self.titles.next_title(source.title)
-            branched = self.titles.set(branched.id, title, "derived")
-        return branched
+            branched = self.switches.branch(key, "switch", message, new)
+        return self._numbered(branched, source.title)
+
+    def compact_and_split(self, key: SessionKey, prepare: Prepare) -> SessionRecord:
+        """Go on in a fork of the current session, which is prepared before."""
+        source = self.current(key)
+        split = self.switches.carry_on(key, "compaction", EdgeKind.CONTINUE, self._named(), prepare)
+        return self._numbered(split, None if source is None else source.title)
 
     def resume(self, key: SessionKey, what: str | int) -> SessionRecord:
         """Let a session be current that is named by a person; of a chain, its end."""
@@ -148,6 +170,13 @@ class Lifecycle:
             return False
         self.titles.release(record)
         return True
+
+    def _numbered(self, record: SessionRecord, title: str | None) -> SessionRecord:
+        """Give a session without a title the next one in the lineage of what it came out of."""
+        if title is None or record.title is not None:
+            return record
+        following = self.titles.next_title(title)
+        return self.titles.set(record.id, following, "model")
 
     def _named(self, new: NewSession | None = None) -> NewSession:
         """Give a new session an id of its own, also when it is tried again."""

@@ -10,7 +10,14 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from ...errors import ConflictError, NotFoundError, StaleTipError, StaleVersionError
+from ...calls import Answer
+from ...errors import (
+    ConflictError,
+    NotFoundError,
+    StaleTipError,
+    StaleVersionError,
+    UsageError,
+)
 from ...model import (
     Edge,
     EdgeKind,
@@ -29,6 +36,8 @@ from .endings import Endings
 from .routes import Routes
 from .titles import Titles
 
+Prepare = Callable[[SessionRecord], Answer[object]]
+"""Does what is to be done with a new session before it is current."""
 Plan = Callable[[SeenRoute], NewSession | None]
 """Makes the session that is to be current, or None when the one that is will do."""
 
@@ -55,9 +64,7 @@ class Switches:
         self._store = closings.store
         self._owner = closings.owner
 
-    def begin(
-        self, key: SessionKey, reason: str, plan: Plan, title: str | None = None
-    ) -> SessionRecord:
+    def begin(self, key: SessionKey, reason: str, plan: Plan) -> SessionRecord:
         """Let a new session be current, unless the one that is will do."""
         for attempt in count():
             seen = self._routes.read(key)
@@ -65,7 +72,7 @@ class Switches:
             if new is None and seen.open is not None:
                 return seen.open
             assert new is not None
-            target = self._create(key, new, title)
+            target = self._create(key, new)
             try:
                 due = self._routes.due(seen, target, reason, is_new=True)
                 self._routes.swap(seen, target.id, reason, due)
@@ -83,18 +90,19 @@ class Switches:
         reason: str,
         edge: EdgeKind,
         new: NewSession,
-        title: str | None = None,
+        prepare: Prepare | None = None,
     ) -> SessionRecord:
         """Let a fork at the tip be current; what was current is closed before it is."""
         for attempt in count():
             source = (self._routes.read(key)).open
             if source is None:
                 raise nothing_current(key)
-            fork = _forked(new, source, source.tip, edge)
-            target = self._create(key, fork, title)
+            target = self._create(key, _forked(new, source, source.tip, edge))
+            if prepare is not None:
+                target = self._prepared(target, prepare)
             try:
                 self._closings.close(source, reason, next=target.id, expected_tip=source.tip)
-            except (StaleTipError, StaleVersionError):
+            except (StaleTipError, StaleVersionError, NotFoundError):
                 self._discard(target)
                 self._back_off(attempt)
                 continue
@@ -108,12 +116,7 @@ class Switches:
         raise AssertionError
 
     def branch(
-        self,
-        key: SessionKey,
-        reason: str,
-        message: str | Root,
-        new: NewSession,
-        title: str | None = None,
+        self, key: SessionKey, reason: str, message: str | Root, new: NewSession
     ) -> SessionRecord:
         """Let a fork at a message be current, which the current session sees."""
 
@@ -122,7 +125,7 @@ class Switches:
                 raise nothing_current(key)
             return _forked(new, seen.current, message, EdgeKind.BRANCH)
 
-        return self.begin(key, reason, plan, title)
+        return self.begin(key, reason, plan)
 
     def take(self, key: SessionKey, session: str) -> SessionRecord:
         """Let a session that is there be current; it is opened again if it is closed."""
@@ -165,16 +168,25 @@ class Switches:
         self._routes.swap(other, None, "switch")
         return seen, self._closings.now_us()
 
-    def _create(self, key: SessionKey, new: NewSession, title: str | None) -> SessionRecord:
-        new = replace(new, system=SystemFields(key=key.parts))
-        target = self._store.create_session(self._owner, new)
-        if title is None:
+    def _create(self, key: SessionKey, new: NewSession) -> SessionRecord:
+        """Create a session without a title, which it has to claim first."""
+        bare = replace(new, title=None, system=SystemFields(key=key.parts))
+        target = self._store.create_session(self._owner, bare)
+        if new.title is None:
             return target
         try:
-            return self._titles.set(target.id, title, "user")
-        except ConflictError:
+            return self._titles.set(target.id, new.title, "user")
+        except (ConflictError, UsageError):
             self._discard(target)
             raise
+
+    def _prepared(self, target: SessionRecord, prepare: Prepare) -> SessionRecord:
+        try:
+            prepare(target)
+        except BaseException:
+            self._discard(self._closings.get(target.id))
+            raise
+        return self._closings.get(target.id)
 
     def _discard(self, target: SessionRecord) -> None:
         """Delete a session that did not come to be current, unless somebody uses it."""

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
+from msgspec.structs import replace
+
 from ...calls import AsyncCall
 from ...errors import AlreadyExistsError, NotFoundError, UsageError
 from ...model import (
@@ -41,7 +43,8 @@ from .session import AsyncSession
 from .upkeep_methods import AsyncUpkeepMethods
 
 if TYPE_CHECKING:
-    from ...lifecycle import AsyncBackground, AsyncLifecycle
+    from ...lifecycle._async.lifecycle import AsyncLifecycle
+    from ...lifecycle.background import AsyncBackground
 
 TRIES = 10
 NEAREST_OF = 1_000
@@ -272,7 +275,7 @@ class AsyncSessionManager(AsyncUpkeepMethods, AsyncLifecycleMethods, AsyncEnteri
         await self.aclose()
 
     def _lifecycle(self, owner: str | None = None) -> AsyncLifecycle:
-        from ...lifecycle import AsyncLifecycle
+        from ...lifecycle._async.lifecycle import AsyncLifecycle
 
         settings = self._setup.settings
         return AsyncLifecycle(
@@ -287,7 +290,7 @@ class AsyncSessionManager(AsyncUpkeepMethods, AsyncLifecycleMethods, AsyncEnteri
     def _beside(self) -> AsyncBackground:
         # The list is that of all managers that `for_owner` gave.
         if not self._running:
-            from ...lifecycle import AsyncBackground
+            from ...lifecycle.background import AsyncBackground
 
             self._running.append(AsyncBackground())
         return self._running[0]
@@ -296,13 +299,17 @@ class AsyncSessionManager(AsyncUpkeepMethods, AsyncLifecycleMethods, AsyncEnteri
         return self._hold(record.id)
 
     def _hold(self, id: str, lazy: NewSession | None = None) -> AsyncSession:
+        settings = self._setup.settings
+        if any(hook.occasion == "compaction" for hook in settings.hooks):
+            listener = self._lifecycle().compactions
+            settings = replace(settings, listeners=(*settings.listeners, listener))
         return AsyncSession(
             self._store,
             self._owner,
             id,
             new_id=self._new_id,
             token_counter=self._setup.counter,
-            settings=self._setup.settings,
+            settings=settings,
             lazy=lazy,
         )
 

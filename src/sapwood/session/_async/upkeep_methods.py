@@ -15,14 +15,9 @@ from ...store._async.contract import AsyncStore
 from ..settings import Configurable, refuse_uncallable
 
 if TYPE_CHECKING:
-    from ...lifecycle import (
-        AsyncBackground,
-        AsyncLifecycle,
-        RecoveryReport,
-        SessionInfo,
-        StopReport,
-        SweepReport,
-    )
+    from ...lifecycle import RecoveryReport, SessionInfo, StopReport, SweepReport
+    from ...lifecycle._async.lifecycle import AsyncLifecycle
+    from ...lifecycle.background import AsyncBackground
     from ...lifecycle.report import SweepProgress
 
 EVERY_S = 300.0
@@ -46,12 +41,13 @@ class AsyncUpkeepMethods(Configurable):
     @abstractmethod
     def _beside(self) -> AsyncBackground: ...
 
-    async def info(self, id: str, *, policy: SweepPolicy = SweepPolicy()) -> SessionInfo:  # noqa: B008
+    async def info(self, id: str, *, policy: SweepPolicy | None = None) -> SessionInfo:
         """Return how a session stands: its state, idle and compacting too, and its budget."""
-        from ...lifecycle import SessionInfo
+        from ...lifecycle.report import SessionInfo
         from ...lifecycle.route import key_of
         from .compactor import LEASE
 
+        policy = _checked(policy)
         closings = self._lifecycle().closings
         record = await closings.get(id)
         lease = await self.store.find_document(self.owner, LEASE, session=id)
@@ -76,13 +72,13 @@ class AsyncUpkeepMethods(Configurable):
 
         A session in which a turn has died for the third time is suspended.
         """
-        from ...lifecycle import AsyncRecovery
+        from ...lifecycle._async.recovery import AsyncRecovery
 
         return await AsyncRecovery(self._lifecycle()).run()
 
     async def sweep(
         self,
-        policy: SweepPolicy = SweepPolicy(),  # noqa: B008 - it is frozen
+        policy: SweepPolicy | None = None,
         *,
         dry_run: bool = False,
         all_owners: bool = False,
@@ -94,9 +90,9 @@ class AsyncUpkeepMethods(Configurable):
         Nothing is done to a session that somebody uses. With `limit_s` it stops after so many
         seconds, and the next sweep goes on; `progress` is called with each session that is due.
         """
-        from ...lifecycle import AsyncSweep
+        from ...lifecycle._async.sweep import AsyncSweep
 
-        check.instance(policy, SweepPolicy, "policy")
+        policy = _checked(policy)
         refuse_uncallable(progress, "progress")
         owner = None if all_owners else self.owner
         sweep = AsyncSweep(self.store, owner, self._lifecycle, time.monotonic)
@@ -104,13 +100,13 @@ class AsyncUpkeepMethods(Configurable):
 
     def start_sweeping(
         self,
-        policy: SweepPolicy = SweepPolicy(),  # noqa: B008 - it is frozen
+        policy: SweepPolicy | None = None,
         *,
         every_s: float = EVERY_S,
         all_owners: bool = False,
     ) -> None:
         """Sweep now and then from now on, beside all else, until `stop` or the manager's close."""
-        check.instance(policy, SweepPolicy, "policy")
+        policy = _checked(policy)
 
         async def sweep() -> None:
             await self.sweep(policy, all_owners=all_owners, limit_s=every_s)
@@ -123,7 +119,7 @@ class AsyncUpkeepMethods(Configurable):
         It is taken from the message at once. A `model`, which takes a prompt and returns a title,
         is asked for a better one after that, beside all else. The user's own stays.
         """
-        from ...lifecycle import AsyncTitleWriter
+        from ...lifecycle._async.title_writer import AsyncTitleWriter
 
         refuse_uncallable(model, "model")
         return self.on_event(AsyncTitleWriter(self._lifecycle, self._beside(), model))
@@ -134,3 +130,11 @@ class AsyncUpkeepMethods(Configurable):
         Return what came to its end, and what was left when the time was over.
         """
         return await self._beside().stop(timeout_s)
+
+
+def _checked(policy: SweepPolicy | None) -> SweepPolicy:
+    """Return a policy that was given, or the usual one."""
+    if policy is None:
+        return SweepPolicy()
+    check.instance(policy, SweepPolicy, "policy")
+    return policy

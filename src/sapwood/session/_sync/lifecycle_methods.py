@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Unpack
 
 from ...calls import Call
 from ...model import NewSession, SessionKey, SessionRecord
-from ..references import PlaceRef, id_of
+from ..references import MessageRef, PlaceRef, id_of
 from ..settings import NewSessionFields, new_session_fields
+from ..turn_documents import turn_id_of
 
 if TYPE_CHECKING:
-    from ...lifecycle import Lifecycle
+    from ...lifecycle import FoundTurn
+    from ...lifecycle._sync.lifecycle import Lifecycle
     from .session import Session
 
 PLACEHOLDER = "new"
@@ -49,20 +51,14 @@ class LifecycleMethods:
         return None if record is None else self._held(record)
 
     @Call.reminding
-    def new(
-        self,
-        key: SessionKey | str,
-        *,
-        title: str | None = None,
-        **fields: Unpack[NewSessionFields],
-    ) -> Session:
+    def new(self, key: SessionKey | str, **fields: Unpack[NewSessionFields]) -> Session:
         """Begin another session at a key; the one before is ended, with the reason "new".
 
-        `AlreadyExistsError` when another session has the title.
+        `AlreadyExistsError` when another session has the title that is given.
         """
         lifecycle = self._lifecycle()
         new = NewSession(id=PLACEHOLDER, **new_session_fields(fields))
-        return self._held(lifecycle.new(lifecycle.key(key), new, title))
+        return self._held(lifecycle.new(lifecycle.key(key), new))
 
     @Call.reminding
     def reset(self, key: SessionKey | str, *, keep_history: bool = False) -> Session:
@@ -97,6 +93,21 @@ class LifecycleMethods:
         lifecycle = self._lifecycle()
         return self._held(lifecycle.branch(lifecycle.key(key), id_of(at), title))
 
+    def compact_and_split(
+        self, key: SessionKey | str, *, summary: str | None = None, focus: str | None = None
+    ) -> Session:
+        """Go on at a key in a new session that begins with a summary of the one before.
+
+        That is ended with the reason "compaction", and what was said in it stays to be found. When
+        the summary cannot be made, everything is as it was.
+        """
+
+        def cover(record: SessionRecord) -> None:
+            self._held(record)._context().compactor.cover_all(summary, focus)
+
+        lifecycle = self._lifecycle()
+        return self._held(lifecycle.compact_and_split(lifecycle.key(key), cover))
+
     def list_recent(self, key: SessionKey | str, *, limit: int = 10) -> list[SessionRecord]:
         """List the sessions that a key had, the last active first; `resume` takes their numbers.
 
@@ -104,6 +115,14 @@ class LifecycleMethods:
         """
         lifecycle = self._lifecycle()
         return lifecycle.lookup.list_recent(lifecycle.key(key), limit)
+
+    def find_turn(self, key: SessionKey | str, turn: MessageRef) -> FoundTurn | None:
+        """Find a turn in the current session of a key, or in the last 16 that it left.
+
+        So a message that is delivered twice is known again, also after a switch.
+        """
+        lifecycle = self._lifecycle()
+        return lifecycle.find_turn(lifecycle.key(key), turn_id_of(turn))
 
     def end(self, id: str, reason: str = "completed") -> SessionRecord:
         """End a session: it takes no more messages, and its hooks are called.

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
+from msgspec.structs import replace
+
 from ...calls import Call
 from ...errors import AlreadyExistsError, NotFoundError, UsageError
 from ...model import (
@@ -43,7 +45,8 @@ from .session import Session
 from .upkeep_methods import UpkeepMethods
 
 if TYPE_CHECKING:
-    from ...lifecycle import Background, Lifecycle
+    from ...lifecycle._sync.lifecycle import Lifecycle
+    from ...lifecycle.background import Background
 
 TRIES = 10
 NEAREST_OF = 1_000
@@ -272,7 +275,7 @@ class SessionManager(UpkeepMethods, LifecycleMethods, Entering):
         self.close()
 
     def _lifecycle(self, owner: str | None = None) -> Lifecycle:
-        from ...lifecycle import Lifecycle
+        from ...lifecycle._sync.lifecycle import Lifecycle
 
         settings = self._setup.settings
         return Lifecycle(
@@ -287,7 +290,7 @@ class SessionManager(UpkeepMethods, LifecycleMethods, Entering):
     def _beside(self) -> Background:
         # The list is that of all managers that `for_owner` gave.
         if not self._running:
-            from ...lifecycle import Background
+            from ...lifecycle.background import Background
 
             self._running.append(Background())
         return self._running[0]
@@ -296,13 +299,17 @@ class SessionManager(UpkeepMethods, LifecycleMethods, Entering):
         return self._hold(record.id)
 
     def _hold(self, id: str, lazy: NewSession | None = None) -> Session:
+        settings = self._setup.settings
+        if any(hook.occasion == "compaction" for hook in settings.hooks):
+            listener = self._lifecycle().compactions
+            settings = replace(settings, listeners=(*settings.listeners, listener))
         return Session(
             self._store,
             self._owner,
             id,
             new_id=self._new_id,
             token_counter=self._setup.counter,
-            settings=self._setup.settings,
+            settings=settings,
             lazy=lazy,
         )
 

@@ -17,14 +17,9 @@ from ...store._sync.contract import Store
 from ..settings import Configurable, refuse_uncallable
 
 if TYPE_CHECKING:
-    from ...lifecycle import (
-        Background,
-        Lifecycle,
-        RecoveryReport,
-        SessionInfo,
-        StopReport,
-        SweepReport,
-    )
+    from ...lifecycle import RecoveryReport, SessionInfo, StopReport, SweepReport
+    from ...lifecycle._sync.lifecycle import Lifecycle
+    from ...lifecycle.background import Background
     from ...lifecycle.report import SweepProgress
 
 EVERY_S = 300.0
@@ -48,12 +43,13 @@ class UpkeepMethods(Configurable):
     @abstractmethod
     def _beside(self) -> Background: ...
 
-    def info(self, id: str, *, policy: SweepPolicy = SweepPolicy()) -> SessionInfo:  # noqa: B008
+    def info(self, id: str, *, policy: SweepPolicy | None = None) -> SessionInfo:
         """Return how a session stands: its state, idle and compacting too, and its budget."""
-        from ...lifecycle import SessionInfo
+        from ...lifecycle.report import SessionInfo
         from ...lifecycle.route import key_of
         from .compactor import LEASE
 
+        policy = _checked(policy)
         closings = self._lifecycle().closings
         record = closings.get(id)
         lease = self.store.find_document(self.owner, LEASE, session=id)
@@ -78,13 +74,13 @@ class UpkeepMethods(Configurable):
 
         A session in which a turn has died for the third time is suspended.
         """
-        from ...lifecycle import Recovery
+        from ...lifecycle._sync.recovery import Recovery
 
         return Recovery(self._lifecycle()).run()
 
     def sweep(
         self,
-        policy: SweepPolicy = SweepPolicy(),  # noqa: B008 - it is frozen
+        policy: SweepPolicy | None = None,
         *,
         dry_run: bool = False,
         all_owners: bool = False,
@@ -96,9 +92,9 @@ class UpkeepMethods(Configurable):
         Nothing is done to a session that somebody uses. With `limit_s` it stops after so many
         seconds, and the next sweep goes on; `progress` is called with each session that is due.
         """
-        from ...lifecycle import Sweep
+        from ...lifecycle._sync.sweep import Sweep
 
-        check.instance(policy, SweepPolicy, "policy")
+        policy = _checked(policy)
         refuse_uncallable(progress, "progress")
         owner = None if all_owners else self.owner
         sweep = Sweep(self.store, owner, self._lifecycle, time.monotonic)
@@ -106,13 +102,13 @@ class UpkeepMethods(Configurable):
 
     def start_sweeping(
         self,
-        policy: SweepPolicy = SweepPolicy(),  # noqa: B008 - it is frozen
+        policy: SweepPolicy | None = None,
         *,
         every_s: float = EVERY_S,
         all_owners: bool = False,
     ) -> None:
         """Sweep now and then from now on, beside all else, until `stop` or the manager's close."""
-        check.instance(policy, SweepPolicy, "policy")
+        policy = _checked(policy)
 
         def sweep() -> None:
             self.sweep(policy, all_owners=all_owners, limit_s=every_s)
@@ -125,7 +121,7 @@ class UpkeepMethods(Configurable):
         It is taken from the message at once. A `model`, which takes a prompt and returns a title,
         is asked for a better one after that, beside all else. The user's own stays.
         """
-        from ...lifecycle import TitleWriter
+        from ...lifecycle._sync.title_writer import TitleWriter
 
         refuse_uncallable(model, "model")
         return self.on_event(TitleWriter(self._lifecycle, self._beside(), model))
@@ -136,3 +132,11 @@ class UpkeepMethods(Configurable):
         Return what came to its end, and what was left when the time was over.
         """
         return self._beside().stop(timeout_s)
+
+
+def _checked(policy: SweepPolicy | None) -> SweepPolicy:
+    """Return a policy that was given, or the usual one."""
+    if policy is None:
+        return SweepPolicy()
+    check.instance(policy, SweepPolicy, "policy")
+    return policy

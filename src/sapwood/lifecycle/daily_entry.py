@@ -10,7 +10,7 @@ import msgspec
 MOST_SHOWN = 200
 
 
-class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
+class DailyEntry(msgspec.Struct, frozen=True, kw_only=True):
     """What the log says of a session that has ended."""
 
     session: str
