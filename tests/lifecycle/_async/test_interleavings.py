@@ -93,7 +93,29 @@ async def test_one_session_is_current_and_no_other_is_open(
             if not await _interrupted(sessions, OPERATIONS[one], OPERATIONS[other], id, calls):
                 assert calls
                 return
+            if first != "open" and not {one, other} & {"take", "end", "delete"}:
+                # Nobody asked for an end of what is current.
+                assert await sessions.current(KEY) is not None, calls
             await _is_whole(sessions, (one, other, first, calls))
+
+
+async def test_what_is_said_while_a_branch_is_made_goes_along() -> None:
+    async with sapwood.open_async("memory://") as opened:
+        for calls in range(200):
+            sessions = opened.for_owner(f"owner {calls}")
+            id = await _begun(sessions, "current")
+            if not await _interrupted(sessions, _branch, _say, id, calls):
+                assert calls
+                return
+            source = (await (await sessions.get(id)).history()).messages_only
+            current = await sessions.current(KEY)
+            assert current is not None
+            branch = (await current.history()).messages_only
+            assert [it.text for it in branch] == [it.text for it in source], calls
+
+
+async def _say(sessions: Sessions, first: str) -> None:
+    await (await sessions.get(first)).append("user", "and this")
 
 
 async def _begun(sessions: Sessions, first: str) -> str:

@@ -93,7 +93,29 @@ def test_one_session_is_current_and_no_other_is_open(one: str, other: str, first
             if not _interrupted(sessions, OPERATIONS[one], OPERATIONS[other], id, calls):
                 assert calls
                 return
+            if first != "open" and not {one, other} & {"take", "end", "delete"}:
+                # Nobody asked for an end of what is current.
+                assert sessions.current(KEY) is not None, calls
             _is_whole(sessions, (one, other, first, calls))
+
+
+def test_what_is_said_while_a_branch_is_made_goes_along() -> None:
+    with sapwood.open("memory://") as opened:
+        for calls in range(200):
+            sessions = opened.for_owner(f"owner {calls}")
+            id = _begun(sessions, "current")
+            if not _interrupted(sessions, _branch, _say, id, calls):
+                assert calls
+                return
+            source = ((sessions.get(id)).history()).messages_only
+            current = sessions.current(KEY)
+            assert current is not None
+            branch = (current.history()).messages_only
+            assert [it.text for it in branch] == [it.text for it in source], calls
+
+
+def _say(sessions: Sessions, first: str) -> None:
+    (sessions.get(first)).append("user", "and this")
 
 
 def _begun(sessions: Sessions, first: str) -> str:
