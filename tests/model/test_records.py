@@ -20,8 +20,8 @@ RECORDS = [
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
 def test_records_are_frozen_and_keyword_only(record: type[msgspec.Struct]) -> None:
     assert record.__struct_config__.frozen
-    # A position is a pair, and a key goes from the whole to the part: both read better so; any other
-    # object is wrapped as it is.
+    # A position is a pair, and a key goes from the whole to the part: both read better so.
+    # Any other object is wrapped as it is.
     ordered = {
         model.Position: ("segment", "depth"),
         model.SessionKey: ("agent", "channel", "peer", "thread"),
