@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -214,7 +215,14 @@ def _open(
     refuse_uncallable(token_counter, "token_counter")
     new_id = _new_ids()
     store = place.open(twin, new_id, settings)
-    return manager(store, owner=owner, new_id=new_id, token_counter=token_counter, **settings)
+    return manager(
+        store,
+        owner=owner,
+        new_id=new_id,
+        token_counter=token_counter,
+        random=random.random,
+        **settings,
+    )
 
 
 def _new_ids() -> IdMaker:

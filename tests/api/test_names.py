@@ -127,6 +127,13 @@ def test_what_reads_streams_is_documented() -> None:
     assert sorted(documented) == sorted(streaming.__all__)
 
 
+def test_what_tells_of_the_lifecycle_is_documented() -> None:
+    from sapwood import lifecycle
+
+    documented = ROW.findall(section(reference(), "Lifecycle"))
+    assert set(documented) == {name.removeprefix("Async") for name in lifecycle.__all__}
+
+
 def test_what_agents_are_made_of_is_documented() -> None:
     from sapwood import agent
     from sapwood.agent.settings import AgentFields

@@ -65,6 +65,7 @@ PARTS = (
     in_tests("stores", "stores", reads=("docs",)),
     in_tests("rules", *RULES, uses=(LOG, *ABOVE_STORES), reads=("docs",)),
     in_tests("session", "session", uses=(LOG, *ABOVE_STORES)),
+    in_tests("lifecycle", "lifecycle", uses=(LOG, *ABOVE_STORES)),
     in_tests("agent", "agent", uses=(LOG, *ABOVE_STORES), reads=("examples",)),
     in_tests("faults", "faults"),
     in_tests("surface", "api", "cli", "docs", "tools", "servers", "transfer", reads=(".",)),

@@ -24,6 +24,7 @@ from .history import (
     Summary,
 )
 from .key import EVERY, Isolation, SessionKey
+from .lifecycle import LifecycleHook, LifecycleProblem, Occasion
 from .message import (
     ROOT,
     Appended,
@@ -129,6 +130,8 @@ __all__ = [
     "Hits",
     "Isolation",
     "Leaf",
+    "LifecycleHook",
+    "LifecycleProblem",
     "Message",
     "MessagePage",
     "ModelInput",
@@ -136,6 +139,7 @@ __all__ = [
     "NewMessage",
     "NewOverlay",
     "NewSession",
+    "Occasion",
     "OnKnown",
     "OtherPart",
     "Overlay",

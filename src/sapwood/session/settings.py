@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, get_args
 
 import msgspec
 
 from ..errors import UsageError
-from ..model import Edge, EdgeKind, Event, SystemFields, SystemPatch
+from ..model import (
+    Edge,
+    EdgeKind,
+    Event,
+    Isolation,
+    LifecycleHook,
+    Occasion,
+    SystemFields,
+    SystemPatch,
+)
 from ..rules import check
 from ..rules.tokens import TokenCounter, estimate_text
 from ..rules.wording import a_kind, did_you_mean
@@ -27,6 +36,7 @@ One that fails harms nothing.
 """
 ErrorHandler = Callable[[Exception], Awaitable[None] | None]
 
+OCCASIONS: tuple[str, ...] = get_args(Occasion)
 BLOCK_SETTINGS = {"context", "searchable_history"}
 
 
@@ -43,6 +53,8 @@ class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
     sanitizers: tuple[Sanitizer, ...] = ()
     roles: frozenset[str] = frozenset()
     """Those that messages may have beside the usual ones."""
+    hooks: tuple[LifecycleHook, ...] = ()
+    isolation: Isolation = Isolation()
     capitals: frozenset[str] = frozenset()
     """The blocks' labels as the prompt shows them, so that one more costs no look at all others."""
 
@@ -67,13 +79,15 @@ class SettingFields(TypedDict, total=False):
     listeners: tuple[Listener, ...] | list[Listener]
     sanitizers: tuple[Sanitizer, ...] | list[Sanitizer]
     roles: Collection[str]
+    hooks: tuple[LifecycleHook, ...] | list[LifecycleHook]
+    isolation: Isolation
 
 
 def settings_of(fields: SettingFields, beside: Sequence[str] = ()) -> SessionSettings:
     """Check keywords and make settings of them; `beside` names those that the call itself has."""
     changes: dict[str, Any] = {**fields}
     refuse_unknown(changes, SettingFields, beside)
-    for name in ("context", "listeners", "sanitizers"):
+    for name in ("context", "listeners", "sanitizers", "hooks"):
         value = changes.get(name, ())
         if not isinstance(value, (list, tuple)):
             raise UsageError(f"{name} must be a list, not {a_kind(value)}", path=name)
@@ -107,7 +121,30 @@ def checked(settings: SessionSettings, before: SessionSettings | None = None) ->
         refuse_uncallable(listener, f"listeners[{index}]")
     for index, sanitizer in enumerate(settings.sanitizers):
         refuse_uncallable(sanitizer, f"sanitizers[{index}]")
+    check.instance(settings.isolation, Isolation, "isolation")
+    _check_hooks(settings.hooks)
     return settings
+
+
+def _check_hooks(hooks: Sequence[LifecycleHook]) -> None:
+    """Refuse hooks that are none, and two of one name, of which one would never be called."""
+    known: set[tuple[str, str]] = set()
+    for index, hook in enumerate(hooks):
+        path = f"hooks[{index}]"
+        check.instance(hook, LifecycleHook, path)
+        refuse_uncallable(hook.call, path)
+        check.name(hook.name, f"{path}.name")
+        if hook.occasion not in OCCASIONS:
+            raise UsageError(
+                f"a hook is called on {', '.join(OCCASIONS)}, not on {hook.occasion!r}",
+                path=f"{path}.occasion",
+            )
+        if (hook.occasion, hook.name) in known:
+            raise UsageError(
+                f"there are two hooks {hook.name!r} on {hook.occasion!r}: give another name",
+                path=f"{path}.name",
+            )
+        known.add((hook.occasion, hook.name))
 
 
 def _check_blocks(settings: SessionSettings, before: SessionSettings) -> frozenset[str]:
@@ -294,6 +331,22 @@ class Configurable:
     def on_event(self, listener: Listener) -> Self:
         """Add a listener, which is told of every change."""
         return self._set(listeners=(*self._setup.settings.listeners, listener))
+
+    def with_hook(
+        self,
+        call: Callable[[Any], Any],
+        *,
+        on: Occasion = "end",
+        name: str | None = None,
+        timeout_s: float = 30.0,
+    ) -> Self:
+        """Call a function when a session begins, is left, ends or is compacted; see `HookEvent`.
+
+        Its success is noted under its name, which is the function's unless given.
+        """
+        name = getattr(call, "__qualname__", type(call).__qualname__) if name is None else name
+        hook = LifecycleHook(call=call, occasion=on, name=name, timeout_s=timeout_s)
+        return self._set(hooks=(*self._setup.settings.hooks, hook))
 
     def with_roles(self, roles: Collection[str]) -> Self:
         """Let messages have these roles, too, beside the usual ones; they are not stored."""

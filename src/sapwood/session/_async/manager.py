@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from copy import copy
-from typing import Literal, Self, Unpack
+from typing import TYPE_CHECKING, Literal, Self, Unpack
+
+from msgspec.structs import replace
 
 from ...calls import AsyncCall
 from ...errors import AlreadyExistsError, NotFoundError, UsageError
@@ -28,7 +30,6 @@ from ...store._async.contract import AsyncStore
 from ...store._async.reading import look_into
 from ..references import PlaceRef
 from ..settings import (
-    Configurable,
     NewSessionFields,
     SessionFilters,
     SettingFields,
@@ -37,14 +38,20 @@ from ..settings import (
     refuse_unknown,
     settings_of,
 )
+from .lifecycle_methods import AsyncLifecycleMethods
 from .session import AsyncSession
+from .upkeep_methods import AsyncUpkeepMethods
+
+if TYPE_CHECKING:
+    from ...lifecycle._async.lifecycle import AsyncLifecycle
+    from ...lifecycle.background import AsyncBackground
 
 TRIES = 10
 NEAREST_OF = 1_000
 
 
 @AsyncCall.reminding
-class AsyncSessionManager(Configurable, AsyncEntering):
+class AsyncSessionManager(AsyncUpkeepMethods, AsyncLifecycleMethods, AsyncEntering):
     """The sessions of one owner. A context manager: leaving it closes the store.
 
     One that `for_owner` gave closes nothing.
@@ -61,14 +68,17 @@ class AsyncSessionManager(Configurable, AsyncEntering):
         owner: str = "default",
         new_id: Callable[[], str] | None = None,
         token_counter: TokenCounter | None = None,
+        random: Callable[[], float] | None = None,
         **settings: Unpack[SettingFields],
     ) -> None:
         check_name(owner, "owner")
         self._store = store
         self._owner = owner
         self._new_id = new_id
+        self._random = random
+        self._running: list[AsyncBackground] = []
         self._is_owners_only = False
-        known = settings_of(settings, ("owner", "new_id", "token_counter"))
+        known = settings_of(settings, ("owner", "new_id", "token_counter", "random"))
         self._setup = Setup(known, token_counter, new_id)
 
     def __repr__(self) -> str:
@@ -194,8 +204,11 @@ class AsyncSessionManager(Configurable, AsyncEntering):
         return await look_into(*asked, previews=previews, unread_for=unread_for)
 
     async def rename(self, id: str, title: str | None) -> SessionRecord:
-        """Change a session's title."""
-        return await (await self.get(id)).update_record(title=title)
+        """Give a session the user's own title, or None.
+
+        It is cleaned of what cannot be seen. `AlreadyExistsError` when another session has it.
+        """
+        return await self._lifecycle().titles.set(id, title, "user")
 
     async def fork(
         self,
@@ -241,13 +254,14 @@ class AsyncSessionManager(Configurable, AsyncEntering):
         """Count what the owner has: sessions, messages, overlays, documents."""
         return await self.store.statistics(self._owner)
 
-    async def delete(self, id: str, *, expected_version: int | None = None) -> None:
+    async def delete(self, id: str, *, expected_version: int | None = None) -> bool:
         """Delete a session with all that belongs to it: blocks, prompt, usage, index entries.
 
         What its forks stand on stays with them. `StaleVersionError` when its record was changed
-        since the expected version.
+        since the expected version. Hooks on its end are called first; when one fails, False is
+        returned, and the session goes when that has succeeded.
         """
-        await self.store.delete_session(self._owner, id, expected_version=expected_version)
+        return await self._lifecycle().delete(id, expected_version=expected_version)
 
     async def finish_deletions(self) -> None:
         """Finish what deletions left to be done; after it, erased bytes are gone from the files."""
@@ -255,8 +269,11 @@ class AsyncSessionManager(Configurable, AsyncEntering):
 
     async def aclose(self) -> None:
         """Close the store; closing it again does nothing."""
-        if not self._is_owners_only:
-            await self._store.aclose()
+        if self._is_owners_only:
+            return
+        if self._running:
+            await self.stop()
+        await self._store.aclose()
 
     async def __aenter__(self) -> Self:
         """Return the manager itself."""
@@ -266,16 +283,49 @@ class AsyncSessionManager(Configurable, AsyncEntering):
         """Close the store."""
         await self.aclose()
 
+    def _lifecycle(self, owner: str | None = None) -> AsyncLifecycle:
+        from ...lifecycle._async.lifecycle import AsyncLifecycle
+
+        settings = self._setup.settings
+        return AsyncLifecycle(
+            self.store,
+            self._owner if owner is None else owner,
+            new_id=self._new_id,
+            random=self._random or _longest,
+            hooks=settings.hooks,
+            isolation=settings.isolation,
+        )
+
+    def _beside(self) -> AsyncBackground:
+        # The list is that of all managers that `for_owner` gave.
+        if not self._running:
+            from ...lifecycle.background import AsyncBackground
+
+            self._running.append(AsyncBackground())
+        return self._running[0]
+
+    def _held(self, record: SessionRecord) -> AsyncSession:
+        return self._hold(record.id)
+
     def _hold(
         self, id: str, lazy: NewSession | None = None, roles: Collection[str] = ()
     ) -> AsyncSession:
+        settings = self._setup.settings
+        if any(hook.occasion == "compaction" for hook in settings.hooks):
+            listener = self._lifecycle().compactions
+            settings = replace(settings, listeners=(*settings.listeners, listener))
         session = AsyncSession(
             self._store,
             self._owner,
             id,
             new_id=self._new_id,
             token_counter=self._setup.counter,
-            settings=self._setup.settings,
+            settings=settings,
             lazy=lazy,
         )
         return session.with_roles(roles) if roles else session
+
+
+def _longest() -> float:
+    """Return what stands for chance where none was given."""
+    return 1.0

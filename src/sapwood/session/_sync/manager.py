@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from copy import copy
-from typing import Literal, Self, Unpack
+from typing import TYPE_CHECKING, Literal, Self, Unpack
+
+from msgspec.structs import replace
 
 from ...calls import Call
 from ...errors import AlreadyExistsError, NotFoundError, UsageError
@@ -30,7 +32,6 @@ from ...store._sync.contract import Store
 from ...store._sync.reading import look_into
 from ..references import PlaceRef
 from ..settings import (
-    Configurable,
     NewSessionFields,
     SessionFilters,
     SettingFields,
@@ -39,14 +40,20 @@ from ..settings import (
     refuse_unknown,
     settings_of,
 )
+from .lifecycle_methods import LifecycleMethods
 from .session import Session
+from .upkeep_methods import UpkeepMethods
+
+if TYPE_CHECKING:
+    from ...lifecycle._sync.lifecycle import Lifecycle
+    from ...lifecycle.background import Background
 
 TRIES = 10
 NEAREST_OF = 1_000
 
 
 @Call.reminding
-class SessionManager(Configurable, Entering):
+class SessionManager(UpkeepMethods, LifecycleMethods, Entering):
     """The sessions of one owner. A context manager: leaving it closes the store.
 
     One that `for_owner` gave closes nothing.
@@ -63,14 +70,17 @@ class SessionManager(Configurable, Entering):
         owner: str = "default",
         new_id: Callable[[], str] | None = None,
         token_counter: TokenCounter | None = None,
+        random: Callable[[], float] | None = None,
         **settings: Unpack[SettingFields],
     ) -> None:
         check_name(owner, "owner")
         self._store = store
         self._owner = owner
         self._new_id = new_id
+        self._random = random
+        self._running: list[Background] = []
         self._is_owners_only = False
-        known = settings_of(settings, ("owner", "new_id", "token_counter"))
+        known = settings_of(settings, ("owner", "new_id", "token_counter", "random"))
         self._setup = Setup(known, token_counter, new_id)
 
     def __repr__(self) -> str:
@@ -196,8 +206,11 @@ class SessionManager(Configurable, Entering):
         return look_into(*asked, previews=previews, unread_for=unread_for)
 
     def rename(self, id: str, title: str | None) -> SessionRecord:
-        """Change a session's title."""
-        return (self.get(id)).update_record(title=title)
+        """Give a session the user's own title, or None.
+
+        It is cleaned of what cannot be seen. `AlreadyExistsError` when another session has it.
+        """
+        return self._lifecycle().titles.set(id, title, "user")
 
     def fork(
         self,
@@ -243,13 +256,14 @@ class SessionManager(Configurable, Entering):
         """Count what the owner has: sessions, messages, overlays, documents."""
         return self.store.statistics(self._owner)
 
-    def delete(self, id: str, *, expected_version: int | None = None) -> None:
+    def delete(self, id: str, *, expected_version: int | None = None) -> bool:
         """Delete a session with all that belongs to it: blocks, prompt, usage, index entries.
 
         What its forks stand on stays with them. `StaleVersionError` when its record was changed
-        since the expected version.
+        since the expected version. Hooks on its end are called first; when one fails, False is
+        returned, and the session goes when that has succeeded.
         """
-        self.store.delete_session(self._owner, id, expected_version=expected_version)
+        return self._lifecycle().delete(id, expected_version=expected_version)
 
     def finish_deletions(self) -> None:
         """Finish what deletions left to be done; after it, erased bytes are gone from the files."""
@@ -257,8 +271,11 @@ class SessionManager(Configurable, Entering):
 
     def close(self) -> None:
         """Close the store; closing it again does nothing."""
-        if not self._is_owners_only:
-            self._store.close()
+        if self._is_owners_only:
+            return
+        if self._running:
+            self.stop()
+        self._store.close()
 
     def __enter__(self) -> Self:
         """Return the manager itself."""
@@ -268,16 +285,49 @@ class SessionManager(Configurable, Entering):
         """Close the store."""
         self.close()
 
+    def _lifecycle(self, owner: str | None = None) -> Lifecycle:
+        from ...lifecycle._sync.lifecycle import Lifecycle
+
+        settings = self._setup.settings
+        return Lifecycle(
+            self.store,
+            self._owner if owner is None else owner,
+            new_id=self._new_id,
+            random=self._random or _longest,
+            hooks=settings.hooks,
+            isolation=settings.isolation,
+        )
+
+    def _beside(self) -> Background:
+        # The list is that of all managers that `for_owner` gave.
+        if not self._running:
+            from ...lifecycle.background import Background
+
+            self._running.append(Background())
+        return self._running[0]
+
+    def _held(self, record: SessionRecord) -> Session:
+        return self._hold(record.id)
+
     def _hold(
         self, id: str, lazy: NewSession | None = None, roles: Collection[str] = ()
     ) -> Session:
+        settings = self._setup.settings
+        if any(hook.occasion == "compaction" for hook in settings.hooks):
+            listener = self._lifecycle().compactions
+            settings = replace(settings, listeners=(*settings.listeners, listener))
         session = Session(
             self._store,
             self._owner,
             id,
             new_id=self._new_id,
             token_counter=self._setup.counter,
-            settings=self._setup.settings,
+            settings=settings,
             lazy=lazy,
         )
         return session.with_roles(roles) if roles else session
+
+
+def _longest() -> float:
+    """Return what stands for chance where none was given."""
+    return 1.0
