@@ -125,6 +125,18 @@ async def test_the_users_own_title_stays(sessions: Sessions) -> None:
     assert (await chat.record()).title == "Mine"
 
 
+async def test_a_title_that_the_user_gives_meanwhile_stays(sessions: Sessions) -> None:
+    async def model(prompt: str) -> str:
+        await sessions.rename("chat", "Mine")
+        return "A model's"
+
+    sessions.with_titles(model)
+    chat = await sessions.session("chat")
+    await chat.append("user", "Which trains go to Lisbon?")
+    assert (await sessions.stop(timeout_s=50)).left == ()
+    assert (await chat.record()).title == "Mine"
+
+
 async def test_a_model_that_fails_or_says_too_much_leaves_the_derived_title(
     sessions: Sessions,
 ) -> None:

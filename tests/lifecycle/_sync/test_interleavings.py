@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import pytest
 
 import sapwood
+from sapwood.calls import Answer
 from sapwood.errors import ConflictError, NotFoundError
 from sapwood.model import SessionKey
 
@@ -22,7 +23,7 @@ OTHER = SessionKey("bot", "telegram", "eve")
 class InterruptedStore:
     """A real store, between two calls of which something else happens, once."""
 
-    def __init__(self, store: Any, calls: int, happens: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, store: Any, calls: int, happens: Callable[[], Answer[None]]) -> None:
         self._store = store
         self._left = calls
         self._happens = happens
@@ -71,7 +72,7 @@ def _delete(sessions: Sessions, first: str) -> None:
     sessions.delete(first)
 
 
-OPERATIONS: dict[str, Callable[[Sessions, str], Awaitable[None]]] = {
+OPERATIONS: dict[str, Callable[[Sessions, str], Answer[None]]] = {
     "get": _get,
     "new": _new,
     "branch": _branch,

@@ -127,6 +127,18 @@ def test_the_users_own_title_stays(sessions: Sessions) -> None:
     assert (chat.record()).title == "Mine"
 
 
+def test_a_title_that_the_user_gives_meanwhile_stays(sessions: Sessions) -> None:
+    def model(prompt: str) -> str:
+        sessions.rename("chat", "Mine")
+        return "A model's"
+
+    sessions.with_titles(model)
+    chat = sessions.session("chat")
+    chat.append("user", "Which trains go to Lisbon?")
+    assert (sessions.stop(timeout_s=50)).left == ()
+    assert (chat.record()).title == "Mine"
+
+
 def test_a_model_that_fails_or_says_too_much_leaves_the_derived_title(
     sessions: Sessions,
 ) -> None:
