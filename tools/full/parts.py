@@ -45,7 +45,8 @@ def in_tests(
 def contract(name: str, *paths: str, uses: tuple[str, ...]) -> Part:
     """Make a part that knows of stores and servers, and of nothing above them."""
     part = in_tests(name, *paths, uses=uses)
-    return part._replace(helpers=("tests/contract", "tests/recordlog", "tests/servers"))
+    folders = ("contract", "recordlog", "servers", "stores")
+    return part._replace(helpers=tuple(f"tests/{it}" for it in folders))
 
 
 RULES = ("rules", "model", "formats", "compaction", "context", "streaming", "summarizers")
