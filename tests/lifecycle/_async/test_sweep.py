@@ -187,6 +187,15 @@ async def test_sweeping_goes_on_beside_the_calls_until_it_is_stopped(sessions: S
     assert (await sessions.stop()).finished == ()
 
 
+async def test_a_sweep_leaves_the_owners_documents_alone(sessions: Sessions) -> None:
+    await _aged(sessions, "old", 99 * DAY_US)
+    await sessions.store.put_document("ada", "clock", b"mine")
+    await sessions.sweep()
+    kept = await sessions.store.find_document("ada", "clock")
+    assert kept is not None
+    assert kept.value == b"mine"
+
+
 WRONG_POLICIES = [
     "daily",
     3,

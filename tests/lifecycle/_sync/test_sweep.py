@@ -189,6 +189,15 @@ def test_sweeping_goes_on_beside_the_calls_until_it_is_stopped(sessions: Session
     assert (sessions.stop()).finished == ()
 
 
+def test_a_sweep_leaves_the_owners_documents_alone(sessions: Sessions) -> None:
+    _aged(sessions, "old", 99 * DAY_US)
+    sessions.store.put_document("ada", "clock", b"mine")
+    sessions.sweep()
+    kept = sessions.store.find_document("ada", "clock")
+    assert kept is not None
+    assert kept.value == b"mine"
+
+
 WRONG_POLICIES = [
     "daily",
     3,
