@@ -21,6 +21,7 @@ from ...errors import (
 )
 from ...model import Appended, DocumentChange, Message, NewMessage, TurnRecord, TurnState
 from ...rules.turns import answers_turn
+from ...stores.base.queues import AsyncCallerQueues
 from ..references import PlaceRef, id_of
 from ..turn_documents import (
     TURN_LEASE,
@@ -184,7 +185,7 @@ class AsyncTurnCore:
         except BaseException as error:
             # It may have gone through, and there may be nobody yet who would leave the turn.
             self._record = chosen
-            await self._break_off(error)
+            await AsyncCallerQueues.to_the_end(lambda: self._break_off(error))
             self._record = None
             raise
         self._record = chosen
@@ -241,7 +242,13 @@ class AsyncTurnCore:
         return message
 
     async def _leave(self, error: BaseException | None) -> None:
-        """End it as it was left."""
+        """End it as it was left, and let it go."""
+        try:
+            await self._end_as_left(error)
+        finally:
+            await self._lease.end()
+
+    async def _end_as_left(self, error: BaseException | None) -> None:
         if self._record is None or self._record.state != "open":
             return
         if error is None:

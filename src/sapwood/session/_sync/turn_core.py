@@ -23,6 +23,7 @@ from ...errors import (
 )
 from ...model import Appended, DocumentChange, Message, NewMessage, TurnRecord, TurnState
 from ...rules.turns import answers_turn
+from ...stores.base.queues import CallerQueues
 from ..references import PlaceRef, id_of
 from ..turn_documents import (
     TURN_LEASE,
@@ -184,7 +185,7 @@ class TurnCore:
         except BaseException as error:
             # It may have gone through, and there may be nobody yet who would leave the turn.
             self._record = chosen
-            self._break_off(error)
+            CallerQueues.to_the_end(lambda: self._break_off(error))
             self._record = None
             raise
         self._record = chosen
@@ -241,7 +242,13 @@ class TurnCore:
         return message
 
     def _leave(self, error: BaseException | None) -> None:
-        """End it as it was left."""
+        """End it as it was left, and let it go."""
+        try:
+            self._end_as_left(error)
+        finally:
+            self._lease.end()
+
+    def _end_as_left(self, error: BaseException | None) -> None:
         if self._record is None or self._record.state != "open":
             return
         if error is None:
