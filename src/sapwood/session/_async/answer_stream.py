@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -107,7 +108,7 @@ class AsyncAnswerStream(AsyncEntering):
         except GeneratorExit:
             raise  # Whoever left the loop leaves the stream, or the turn, next.
         except BaseException as error:
-            await AsyncCallerQueues.to_the_end(lambda: self._break_off(error))
+            await AsyncCallerQueues.to_the_end(partial(self._break_off, error))
             raise
         finally:
             await self._events.aclose()
@@ -117,7 +118,7 @@ class AsyncAnswerStream(AsyncEntering):
             await self._flow.aclose()
             await self._events.aclose()
         finally:
-            await AsyncCallerQueues.to_the_end(lambda: self._break_off(error))
+            await AsyncCallerQueues.to_the_end(partial(self._break_off, error))
 
     async def _finish(self, event: DoneEvent) -> None:
         """End an answer that is over, before anybody is told of it."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -109,7 +110,7 @@ class AnswerStream(Entering):
         except GeneratorExit:
             raise  # Whoever left the loop leaves the stream, or the turn, next.
         except BaseException as error:
-            CallerQueues.to_the_end(lambda: self._break_off(error))
+            CallerQueues.to_the_end(partial(self._break_off, error))
             raise
         finally:
             self._events.close()
@@ -119,7 +120,7 @@ class AnswerStream(Entering):
             self._flow.close()
             self._events.close()
         finally:
-            CallerQueues.to_the_end(lambda: self._break_off(error))
+            CallerQueues.to_the_end(partial(self._break_off, error))
 
     def _finish(self, event: DoneEvent) -> None:
         """End an answer that is over, before anybody is told of it."""
