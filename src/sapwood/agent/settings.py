@@ -121,6 +121,14 @@ def is_approval(given: object) -> bool:
     return all(isinstance(id, str) and isinstance(it, bool) for id, it in given.items())
 
 
+def approval_below(approve: Approval, call: str) -> Approval:
+    """Return what is decided of a sub-agent's calls, whose ids are told after that of its own."""
+    if not isinstance(approve, Mapping):
+        return approve
+    above = f"{call}/"
+    return {id.removeprefix(above): it for id, it in approve.items() if id.startswith(above)}
+
+
 def settings_for(
     agent: object,
     model: Any,
