@@ -85,6 +85,8 @@ WORKS: dict[str, Work] = {
     "search on disk": search_rows.index_on_disk,
     "formats": format_rows.conversions,
     "stream": stream_rows.deltas,
+    "stream turn": stream_rows.turns_of_deltas,
+    "stream commits": stream_rows.commits_of_turns,
     "commands": cli_rows.commands,
     "import": footprint_rows.imports,
     "memory": footprint_rows.stream,

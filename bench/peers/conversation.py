@@ -17,6 +17,8 @@ RARE_PLACES = 3
 KEPT = 20
 SUMMARY = text(1_000, 0)
 """What every summariser answers, at once: a model's time is no package's."""
+QUESTION, ANSWER = text(200, 1), text(600, 2)
+"""What a scripted model is asked in every turn, and what it answers."""
 TEXTS_IN_TURN = ONE_TOOL_RESULT_IN - 2
 
 

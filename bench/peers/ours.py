@@ -8,10 +8,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from conversation import KEPT, SUMMARY
+from conversation import ANSWER, KEPT, QUESTION, SUMMARY
 from peer import Peer, Settings
 
 import sapwood
+from sapwood.agent import AsyncAgent
 from sapwood.compaction import create_compact_function
 from sapwood.model import NewMessage
 
@@ -72,6 +73,7 @@ class Ours(_Either):
 
     name: ClassVar[str] = "sapwood, async"
     compacts: ClassVar[bool] = True
+    runs: ClassVar[bool] = True
 
     async def open(self, path: Path) -> None:
         """Open the file."""
@@ -117,6 +119,20 @@ class Ours(_Either):
     async def shown(self, session: str) -> int:
         """Count the entries of the history."""
         return len((await self._chats[session].history()).entries)
+
+    async def begin_turns(self, session: str) -> None:
+        """Make an agent, and the session."""
+        self._agent = AsyncAgent(lambda given: ANSWER)
+        self._asked = await self._sessions.session(session)
+
+    async def answer(self) -> None:
+        """Run the agent."""
+        answer = await self._agent.run(QUESTION, session=self._asked)
+        assert answer.text == ANSWER
+
+    async def answered(self) -> int:
+        """Count the complete turns."""
+        return sum(it.state == "complete" for it in await self._asked.turns(limit=10_000))
 
     async def before_search(self, session: str) -> None:
         """Wait for the index."""

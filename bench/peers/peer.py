@@ -42,7 +42,8 @@ class Peer(ABC):
     """A package that stores conversations in a file, with its own defaults.
 
     `how` says in one sentence how it is driven. A message is made ready, in the package's own
-    form, before the clock starts. `compacts` says that its compaction is compared.
+    form, before the clock starts. `compacts` says that its compaction is compared, `runs` that its
+    loop is, and `stores` that anything else is.
     """
 
     name: ClassVar[str]
@@ -51,6 +52,8 @@ class Peer(ABC):
     is_async: ClassVar[bool] = True
     cannot: ClassVar[frozenset[str]] = frozenset()
     compacts: ClassVar[bool] = False
+    runs: ClassVar[bool] = False
+    stores: ClassVar[bool] = True
 
     @abstractmethod
     def open(self, path: Path) -> Work:
@@ -108,6 +111,18 @@ class Peer(ABC):
         """Count what a model would be shown of a session."""
         raise NotImplementedError
 
+    async def begin_turns(self, session: str) -> None:
+        """Begin a session in which a model that answers at once is asked."""
+        raise NotImplementedError
+
+    async def answer(self) -> None:
+        """Ask a question, and store it with its answer."""
+        raise NotImplementedError
+
+    async def answered(self) -> int:
+        """Count the questions that the session holds."""
+        raise NotImplementedError
+
     def before_fork(self, session: str) -> Work:
         """Go back to where a fork begins."""
         return None
@@ -122,4 +137,38 @@ class Peer(ABC):
 
     def search(self, session: str, word: str) -> Work:
         """Search for a word: a list of what was found."""
+        raise NotImplementedError
+
+
+class LoopAlone(Peer):
+    """A package with a loop, whose users store conversations themselves."""
+
+    stores: ClassVar[bool] = False
+    runs: ClassVar[bool] = True
+
+    def create(self, session: str) -> Work:
+        """Do nothing: there are no sessions."""
+
+    def ready(self, message: NewMessage) -> Any:
+        """Refuse: this is not compared."""
+        raise NotImplementedError
+
+    def fill(self, session: str, talk: Sequence[NewMessage]) -> Work:
+        """Refuse: this is not compared."""
+        raise NotImplementedError
+
+    def append(self, session: str, message: Any) -> Work:
+        """Refuse: this is not compared."""
+        raise NotImplementedError
+
+    def load(self, session: str) -> Work:
+        """Refuse: this is not compared."""
+        raise NotImplementedError
+
+    def last(self, session: str, count: int) -> Work:
+        """Refuse: this is not compared."""
+        raise NotImplementedError
+
+    def text_of(self, item: Any) -> str:
+        """Refuse: this is not compared."""
         raise NotImplementedError

@@ -12,6 +12,7 @@ PEERS = {
     "google-adk SqliteSessionService": "with_adk:AdkSessions",
     "langgraph AsyncSqliteSaver": "with_langgraph:LanggraphSaver",
     "agno SqliteDb": "with_agno:AgnoDb",
+    "pydantic-ai Agent": "with_pydantic_ai:PydanticAgent",
 }
 
 

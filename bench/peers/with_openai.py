@@ -8,10 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from agents import SQLiteSession
+from agents import Agent, Model, ModelResponse, RunConfig, Runner, SQLiteSession, Usage
 from agents.extensions.memory import AdvancedSQLiteSession
 from agents.memory import OpenAIResponsesCompactionSession
-from conversation import SUMMARY, arguments_of
+from conversation import ANSWER, QUESTION, SUMMARY, arguments_of
+from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 from peer import Peer, Settings
 
 from sapwood.model import NewMessage, TextPart, ToolCallPart
@@ -27,6 +28,22 @@ class _Responses:
         return SimpleNamespace(output=[*said, item], usage=None)
 
 
+class _Scripted(Model):
+    """A model that answers at once."""
+
+    async def get_response(self, *_: Any, **__: Any) -> ModelResponse:
+        """Return the same answer every time."""
+        text = ResponseOutputText(text=ANSWER, type="output_text", annotations=[])
+        message = ResponseOutputMessage(
+            id="msg_1", content=[text], role="assistant", status="completed", type="message"
+        )
+        return ModelResponse(output=[message], usage=Usage(), response_id=None)
+
+    def stream_response(self, *_: Any, **__: Any) -> Any:
+        """Refuse: nothing is streamed here."""
+        raise NotImplementedError
+
+
 class SqliteSessions(Peer):
     """`SQLiteSession`, one object for each session, as the runner is given it."""
 
@@ -34,10 +51,12 @@ class SqliteSessions(Peer):
     package: ClassVar[str] = "openai-agents"
     how: ClassVar[str] = (
         "`add_items([item])`, `get_items()`, `get_items(limit=50)`; compacted by "
-        "`OpenAIResponsesCompactionSession.run_compaction`, with a client that answers at once"
+        "`OpenAIResponsesCompactionSession.run_compaction`, with a client that answers at once; "
+        "turns by `Runner.run(agent, question, session=session)`, without tracing"
     )
     cannot: ClassVar[frozenset[str]] = frozenset({"fork", "search"})
     compacts: ClassVar[bool] = True
+    runs: ClassVar[bool] = True
 
     async def open(self, path: Path) -> None:
         """Note the file: each session opens it."""
@@ -108,6 +127,24 @@ class SqliteSessions(Peer):
         """Count the items."""
         return len(await self._sessions[session].get_items())
 
+    async def begin_turns(self, session: str) -> None:
+        """Make an agent, and open the session."""
+        self._agent: Any = Agent(name="agent", model=_Scripted())
+        self._config = RunConfig(tracing_disabled=True)
+        await self.create(session)
+        self._asked = self._sessions[session]
+
+    async def answer(self) -> None:
+        """Run the agent."""
+        found = await Runner.run(
+            self._agent, QUESTION, session=self._asked, run_config=self._config
+        )
+        assert found.final_output == ANSWER
+
+    async def answered(self) -> int:
+        """Count what the user said."""
+        return sum(item.get("role") == "user" for item in await self._asked.get_items())
+
 
 class AdvancedSessions(SqliteSessions):
     """`AdvancedSQLiteSession`, which has branches and finds turns."""
@@ -119,6 +156,7 @@ class AdvancedSessions(SqliteSessions):
     )
     cannot: ClassVar[frozenset[str]] = frozenset()
     compacts: ClassVar[bool] = False
+    runs: ClassVar[bool] = False
 
     async def create(self, session: str) -> None:
         """Open the session."""

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import compaction
 import crowd
 import reads
+import turns
 import writes
 from bytes_written import WRITTEN, written
 from comparison import Comparison
@@ -28,6 +29,7 @@ WORKS: dict[str, Measure] = {
     WRITTEN: written,
     compaction.TIME: compaction.time_taken,
     compaction.BYTES: compaction.bytes_written,
+    turns.TURN: turns.turn,
     crowd.TO_ONE: crowd.to_one,
     crowd.TO_MANY: crowd.to_many,
 }
@@ -47,6 +49,7 @@ TOLD = [
     WRITTEN,
     compaction.TIME,
     compaction.BYTES,
+    turns.TURN,
     crowd.TO_ONE,
     crowd.TO_MANY,
 ]

@@ -51,18 +51,26 @@ class AsyncCall:
     ) -> Any:
         """Call something that may take long; `TimeoutError` after so many seconds.
 
-        A plain function runs on the loop. With a limit, or `in_thread`, it runs in a thread, so
+        A plain function runs on the loop. If it raises `CancelledError` and nobody cancelled its
+        caller, that becomes a `RuntimeError`. With a limit, or `in_thread`, it runs in a thread, so
         that the loop goes on.
         """
         import asyncio
 
         is_moved = (in_thread or seconds is not None) and not has_to_be_awaited(function)
         async with asyncio.timeout(seconds):
-            if is_moved:
-                value = await _in_thread(asyncio.get_running_loop(), function, args)
-            else:
-                value = function(*args)
-            return await value if inspect.isawaitable(value) else value
+            try:
+                if is_moved:
+                    value = await _in_thread(asyncio.get_running_loop(), function, args)
+                else:
+                    value = function(*args)
+                return await value if inspect.isawaitable(value) else value
+            except asyncio.CancelledError as error:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                # Nobody cancelled the caller, which is to hear of it as of any other failure.
+                raise RuntimeError(f"{function!r} raised CancelledError") from error
 
     @staticmethod
     async def all_of(works: Sequence[Callable[[], AsyncAnswer[T]]]) -> list[T]:
@@ -170,6 +178,11 @@ async def _in_thread(
             return
         if went_well:
             future.set_result(value)
+        elif isinstance(value, StopIteration):
+            # A future refuses it, and whoever waits would never be told.
+            error = RuntimeError(f"{function!r} raised StopIteration")
+            error.__cause__ = value
+            future.set_exception(error)
         else:
             future.set_exception(value)
 

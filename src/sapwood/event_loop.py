@@ -124,6 +124,11 @@ class Entering:
         async def __aexit__(self, *details: object) -> None: ...
 
 
+def twin_of(name: str) -> str:
+    """Return what a class of the other twin is called."""
+    return name.removeprefix("Async") if name.startswith("Async") else f"Async{name}"
+
+
 class _Told:
     """Whether somebody was warned in this process: once is enough."""
 

@@ -462,7 +462,8 @@ def test_two_chats_in_one_conversation_do_not_interleave(
     empty: Command, endpoint: Endpoint
 ) -> None:
     endpoint.prepare(
-        Stream(completions.chunks("The ", "order ", "left."), 0.3),
+        # Slow enough for another chat to begin meanwhile, on a busy machine, too.
+        Stream(completions.chunks("The ", "order ", "left."), 2),
         Stream(completions.chunks("Two.")),
     )
     args = ["shared", *with_model(endpoint)]

@@ -25,6 +25,9 @@ COMPACTED = {
     "400 messages, compacted every 50",
     "bytes written for 400 messages, compacted every 50",
 }
+TURN = "a turn with a scripted model"
+RUNNING = {"openai-agents SQLiteSession", "pydantic-ai Agent"}
+"""Those whose loop is compared; pydantic-ai stores nothing."""
 COMPACTING = {"openai-agents SQLiteSession", "langgraph AsyncSqliteSaver"}
 
 
@@ -66,8 +69,8 @@ def test_a_text_is_put_between_its_marks_and_nothing_else_changes(tmp_path: Path
 
 def test_every_package_has_every_row(found: dict[str, Any]) -> None:
     rows = {(row["work"], row["package"]) for row in found["rows"]}
-    works = {row["work"] for row in found["rows"]} - COMPACTED
-    compared = {row for row in rows if row[0] not in COMPACTED}
+    works = {row["work"] for row in found["rows"]} - COMPACTED - {TURN}
+    compared = {row for row in rows if row[0] in works}
     assert compared == {(work, name) for work in works for name in NAMES}
     assert len(works) == WORKS
 
@@ -78,6 +81,12 @@ def test_those_that_compact_are_compared_in_it(found: dict[str, Any]) -> None:
     assert rows == {(work, name) for work in works for name in COMPACTING}
     # What was measured before there was a compaction has none of them.
     assert works in (set(), COMPACTED)
+
+
+def test_the_loops_are_compared_in_a_turn(found: dict[str, Any]) -> None:
+    rows = {row["package"] for row in found["rows"] if row["work"] == TURN}
+    # What was measured before there was an agent has none of them.
+    assert rows in (set(), RUNNING)
 
 
 def test_a_page_and_a_chart_can_be_made_of_a_work_that_few_are_compared_in(

@@ -87,3 +87,28 @@ def test_what_has_to_be_awaited_is_refused_without_a_loop() -> None:
     for call in (Call.now, lambda f, v: Call.within(5, f, v)):
         with pytest.raises(UsageError, match="async twin"):
             call(later, 1)
+
+
+async def test_a_thread_that_raises_stop_iteration_is_heard() -> None:
+    with pytest.raises(RuntimeError, match="raised StopIteration"):
+        async with asyncio.timeout(30):
+            await AsyncCall.within(None, lambda: next(iter(())), in_thread=True)
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+async def test_a_function_that_was_cancelled_itself_does_not_cancel_its_caller(
+    in_thread: bool,
+) -> None:
+    def give_up() -> None:
+        raise asyncio.CancelledError
+
+    with pytest.raises(RuntimeError, match="raised CancelledError"):
+        await AsyncCall.within(None, give_up, in_thread=in_thread)
+
+
+async def test_a_caller_that_is_cancelled_is_so_while_it_waits_for_a_function() -> None:
+    waiting = asyncio.ensure_future(AsyncCall.within(60, hang, 1))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting

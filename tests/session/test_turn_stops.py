@@ -30,9 +30,11 @@ async def test_a_silent_stream_is_cancelled_and_keeps_what_came(
 
     async with sapwood.open_async("memory://") as sessions:
         chat = await sessions.session("chat")
+        reading = asyncio.create_task(read())
+        done, _ = await asyncio.wait([reading], timeout=30)
+        assert done
         with pytest.raises(TurnStoppedError):
-            async with asyncio.timeout(30):
-                await read()
+            await reading
         last = (await chat.history()).messages_only[-1]
         assert (last.text, last.extra["turn"]["state"]) == ("On ", "interrupted")
         assert [it.reason for it in await chat.turns()] == ["stopped"]
@@ -61,3 +63,19 @@ async def test_who_finds_the_stop_itself_is_not_cancelled() -> None:
         await asyncio.sleep(0)
     with pytest.raises(TurnStoppedError), stops:
         pass
+
+
+async def test_a_stop_does_not_hide_who_cancels_the_caller_after_it() -> None:
+    stops, begun = AsyncStops(), asyncio.Event()
+
+    async def wait() -> None:
+        with stops:
+            stops.stop()
+            begun.set()
+            await asyncio.Event().wait()
+
+    waiting = asyncio.create_task(wait())
+    await begun.wait()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting

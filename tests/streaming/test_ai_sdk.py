@@ -43,6 +43,7 @@ FIELDS = {
     "tool-output-error": "toolCallId errorText",
     "file": "url mediaType",
     "data-other": "data",
+    "data-retry": "data transient",
 }
 DONE = DoneEvent(reason="stop", message=NewMessage(role="assistant", parts=[]))
 
@@ -173,6 +174,15 @@ def test_a_cut_and_an_error_are_told() -> None:
     *_, cut = chunks(EventStream(chat()[:3]))[:-2]
     assert cut == {"type": "error", "errorText": "The answer was cut off."}
     assert {"type": "error", "errorText": "no"} in chunks([ErrorEvent(message="no"), DONE])
+
+
+def test_an_answer_that_begins_anew_does_not_end_the_stream() -> None:
+    again = ErrorEvent(message="again", code="retry")
+    told = chunks([TextEvent(text="hal"), again, TextEvent(text="whole"), DONE])
+    assert [it["type"] for it in told if it["type"] in ("error", "data-retry", "finish")] == [
+        "data-retry",
+        "finish",
+    ]
 
 
 def test_nothing_is_an_empty_message() -> None:

@@ -11,7 +11,7 @@ PYTHONS = ("3.12", "3.13")
 
 ABOVE_STORES = (
     *("context", "formats", "streaming", "summarizers", "session", "lifecycle", "gateway"),
-    *("memory", "flows", "agent", "transfer", "cli", "_open.py"),
+    *("memory", "flows", "vendors", "tools", "agent", "transfer", "cli", "_open.py"),
 )
 """What no store, and no part of the contract suite, imports."""
 OPTIONAL = (
@@ -45,7 +45,8 @@ def in_tests(
 def contract(name: str, *paths: str, uses: tuple[str, ...]) -> Part:
     """Make a part that knows of stores and servers, and of nothing above them."""
     part = in_tests(name, *paths, uses=uses)
-    return part._replace(helpers=("tests/contract", "tests/recordlog", "tests/servers"))
+    folders = ("contract", "recordlog", "servers", "stores")
+    return part._replace(helpers=tuple(f"tests/{it}" for it in folders))
 
 
 RULES = ("rules", "model", "formats", "compaction", "context", "streaming", "summarizers")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from ..rules.known_models import KnownModel, ModelTable
+from ..tools.functions import Tool, tool
+from ..tools.mcp import AsyncMcpTools, McpTools
+from ..vendors._async.models import AsyncAnthropicMessages, AsyncOpenAIChat, AsyncOpenAIResponses
+from ..vendors._sync.models import AnthropicMessages, OpenAIChat, OpenAIResponses
+from ..vendors.offline import OfflineModel
 from ._async.agent import AsyncAgent, AsyncAgentStream
-from ._async.models import AsyncAnthropicMessages, AsyncOpenAIChat, AsyncOpenAIResponses
 from ._async.run import AsyncAgentRun
 from ._sync.agent import Agent, AgentStream
-from ._sync.models import AnthropicMessages, OpenAIChat, OpenAIResponses
 from ._sync.run import AgentRun
 from .answer import AgentAnswer
-from .mcp import AsyncMcpTools, McpTools
-from .offline import OfflineModel
-from .tools import Tool, tool
 
 __all__ = [
     "Agent",

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
-from functools import partial
 from hashlib import sha256
-from operator import attrgetter
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, TypedDict
 
 import msgspec
 
 from ..calls import has_to_be_awaited
 from ..errors import UsageError
+from ..event_loop import twin_of
 from ..model import ModelInput, ToolDefinition, Usage
 from ..rules import check
 from ..rules.schemas import strict_schema_of
 from ..rules.wording import a_kind, with_article
 from ..session.settings import refuse_unknown
-from .tools import Tool, refuse_name, tool_of
+from ..tools.functions import Tool, refuse_name, tool_of
+from ..vendors.sdk_model import is_named
 
 MAX_STEPS = 20
 MAX_RESULT_CHARS = 20_000
@@ -104,19 +103,15 @@ def check_twin(agent: object, value: object, kind: type, path: str) -> None:
     if isinstance(value, kind):
         return
     own, wanted = type(agent).__name__, kind.__name__
-    if type(value).__name__ != _twin(wanted):
+    if type(value).__name__ != twin_of(wanted):
         also = ", or its id" if path == "session" else ""
         raise UsageError(f"{path} is {a_kind(value)}: give {with_article(wanted)}{also}", path=path)
     raise UsageError(
         f"{path} is {a_kind(value)}, and {own} works with {with_article(wanted)}: take "
-        f"{_twin(own)}, or what sapwood.{'open_async' if wanted.startswith('Async') else 'open'} "
+        f"{twin_of(own)}, or what sapwood.{'open_async' if wanted.startswith('Async') else 'open'} "
         "gives",
         path=path,
     )
-
-
-def _twin(name: str) -> str:
-    return name.removeprefix("Async") if name.startswith("Async") else f"Async{name}"
 
 
 def is_approval(given: object) -> bool:
@@ -124,6 +119,14 @@ def is_approval(given: object) -> bool:
     if not isinstance(given, Mapping):
         return given is None or isinstance(given, bool)
     return all(isinstance(id, str) and isinstance(it, bool) for id, it in given.items())
+
+
+def approval_below(approve: Approval, call: str) -> Approval:
+    """Return what is decided of a sub-agent's calls, whose ids are told after that of its own."""
+    if not isinstance(approve, Mapping):
+        return approve
+    above = f"{call}/"
+    return {id.removeprefix(above): it for id, it in approve.items() if id.startswith(above)}
 
 
 def settings_for(
@@ -146,7 +149,7 @@ def settings_for(
     check.instance(fields.get("in_thread", False), bool, "in_thread")
     named: dict[str, Tool] = {}
     for given in tools:
-        if type(given).__name__ == _twin(type(agent).__name__):
+        if type(given).__name__ == twin_of(type(agent).__name__):
             raise UsageError(
                 f"a tool is {a_kind(given)}: take {type(agent).__name__}", path="tools"
             )
@@ -173,7 +176,7 @@ def _check_model(model: Any) -> None:
         return
     if hasattr(model, "messages") or hasattr(model, "chat"):
         kind = "OpenAIChat" if hasattr(model, "chat") else "AnthropicMessages"
-        kind = f"Async{kind}" if _is_named(model, "Async") else kind
+        kind = f"Async{kind}" if is_named(model, "Async") else kind
         raise UsageError(
             f"model is {a_kind(model)}, the client alone: wrap it, {kind}(client, 'a-model')",
             path="model",
@@ -184,11 +187,6 @@ def _check_model(model: Any) -> None:
             path="model",
         )
     check.function(model, "model")
-
-
-def _is_named(client: object, prefix: str) -> bool:
-    """Whether a client is of the SDK's for an event loop, or of those without one."""
-    return any(kind.__name__.startswith(prefix) for kind in type(client).__mro__)
 
 
 def _with_output(settings: AgentSettings) -> AgentSettings:
@@ -222,52 +220,6 @@ class Spent:
             return "tokens"
         most = settings.max_cost_micros
         return "cost" if most is not None and self.cost_micros >= most else None
-
-
-class SdkModel:
-    """What the models of all vendors share: a client of the SDK's, a model's name, and options."""
-
-    awaits: ClassVar[bool]
-    """Whether the client's calls are awaited."""
-    method: ClassVar[str]
-    """The client's method that is called."""
-
-    def __init__(self, client: Any, model: str, **options: Any) -> None:
-        own = type(self).__name__
-        if not isinstance(model, str) or not model:
-            raise UsageError("model must be the name of a model", path="model")
-        try:
-            self._create = attrgetter(self.method)(client)
-        except AttributeError:
-            raise UsageError(
-                f"client is {a_kind(client)}, and has no {self.method}: give {own}(client, model) "
-                "a client of the vendor's SDK",
-                path="client",
-            ) from None
-        if _is_named(client, "Sync" if self.awaits else "Async"):
-            raise UsageError(
-                f"client is {a_kind(client)}: take {_twin(own)}, or give {own} the SDK's client "
-                f"with{'' if self.awaits else 'out'} await",
-                path="client",
-            )
-        self._options = {**self._defaults(), **options}
-        self.name = model
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}>"
-
-    def _defaults(self) -> dict[str, Any]:
-        return {}
-
-    def _asking(self, asked: Mapping[str, Any]) -> Callable[[], Any]:
-        """Return the call that asks the model for a stream."""
-        return partial(self._create, **asked, model=self.name, stream=True, **self._options)
-
-    def _with(self, **options: Any) -> Self:
-        """Return the same model with more options."""
-        other = copy(self)
-        other._options = {**self._options, **options}
-        return other
 
 
 def delegate_id(session: str, message: str, call: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -112,6 +113,13 @@ def count(value: int, what: str, least: int, most: int = MAX_WHOLE) -> None:
         raise UsageError(
             f"{what} must be a whole number from {least} to {most}, not {value!r}", path=what
         )
+
+
+def seconds(value: float, what: str) -> None:
+    """Check how long something may take: more than 0 seconds, and not for ever."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 < value < math.inf:
+        raise UsageError(f"{what} must be a number of seconds above 0, not {value!r}", path=what)
 
 
 def instance(value: Any, kind: type, what: str) -> None:

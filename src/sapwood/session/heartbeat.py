@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from ..errors import ConflictError, NotFoundError, SapwoodError
+from ..stores.base.queues import until_done
 
 if TYPE_CHECKING:
     import asyncio
@@ -110,7 +111,7 @@ class AsyncHeartbeat(HeldLease):
         try:
             await asyncio.wait([self._task])
         except asyncio.CancelledError:
-            await asyncio.wait([self._task])
+            await until_done(self._task)
             raise
 
     async def _beat(self, renew: Callable[[], Awaitable[object]]) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ..stores.base.queues import until_done
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -48,7 +50,7 @@ class AsyncSaver:
         try:
             await asyncio.wait([self._task])
         except asyncio.CancelledError:
-            await asyncio.wait([self._task])
+            await until_done(self._task)
             raise
 
     async def _run(self) -> None:

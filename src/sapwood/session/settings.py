@@ -344,6 +344,7 @@ class Configurable:
 
         Its success is noted under its name, which is the function's unless given.
         """
+        check.seconds(timeout_s, "timeout_s")
         name = getattr(call, "__qualname__", type(call).__qualname__) if name is None else name
         hook = LifecycleHook(call=call, occasion=on, name=name, timeout_s=timeout_s)
         return self._set(hooks=(*self._setup.settings.hooks, hook))

@@ -36,12 +36,13 @@ class AsyncStops(_Stopped):
         self._cancelled = asyncio.CancelledError
         self._task: asyncio.Task[Any] | None = None
         self._cancelling = 0
+        self._has_cancelled = False
 
     def stop(self) -> None:
         """Raise `TurnStoppedError` where something is awaited, or will be."""
         self.is_stopped = True
         if self._task is not None and self._task is not self._current_task():
-            self._task.cancel()
+            self._has_cancelled = self._task.cancel()
 
     def __enter__(self) -> None:
         self._refuse()
@@ -50,7 +51,7 @@ class AsyncStops(_Stopped):
 
     def __exit__(self, kind: type[BaseException] | None, *details: Any) -> None:
         task, self._task = self._task, None
-        if kind is None or not self.is_stopped or not issubclass(kind, self._cancelled):
+        if kind is None or not self._has_cancelled or not issubclass(kind, self._cancelled):
             return
         # Somebody else may have cancelled it, too.
         if task is not None and task.uncancel() <= self._cancelling:

@@ -115,6 +115,9 @@ def _chunks_of(event: StreamEvent) -> Iterator[Json]:
             yield _call_chunk(call)
         case PartEvent(part=part):
             yield _part_chunk(part)
+        case ErrorEvent(message=message, code="retry"):
+            # An error would end the stream for its reader, and the answer goes on.
+            yield {"type": "data-retry", "data": {"message": message}, "transient": True}
         case ErrorEvent(message=message):
             yield {"type": "error", "errorText": message}
 

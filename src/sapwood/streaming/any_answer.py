@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from ..calls import AsyncCall
@@ -59,13 +60,47 @@ def _whole(value: Any) -> list[Any] | None:
 
 async def _fetched(items: Any, in_thread: bool) -> AsyncIterator[Any]:
     """Yield the items of a plain iterable, which may wait for them."""
+    plain = _PlainItems(items)
     try:
-        iterator = iter(items)
         while True:
-            item = await AsyncCall.within(None, next, iterator, _END, in_thread=in_thread)
+            item = await AsyncCall.within(None, plain.take, in_thread=in_thread)
             if item is _END:
                 return
             yield item
     finally:
-        if hasattr(items, "close"):
-            items.close()
+        plain.close()
+
+
+class _PlainItems:
+    """A plain iterable, which may be left while a thread still waits for its next item."""
+
+    def __init__(self, items: Any) -> None:
+        self._items = items
+        self._iterator: Iterator[Any] | None = None
+        self._in_use = threading.Lock()
+        self._is_left = self._is_closed = False
+
+    def take(self) -> Any:
+        """Return the next item, or `_END`."""
+        try:
+            with self._in_use:
+                if self._is_left:
+                    return _END
+                if self._iterator is None:
+                    self._iterator = iter(self._items)
+                return next(self._iterator, _END)
+        finally:
+            if self._is_left:
+                self.close()
+
+    def close(self) -> None:
+        """Close it, at once or as soon as the thread has its item."""
+        self._is_left = True
+        if not self._in_use.acquire(blocking=False):
+            return
+        try:
+            if not self._is_closed and hasattr(self._items, "close"):
+                self._is_closed = True
+                self._items.close()
+        finally:
+            self._in_use.release()

@@ -552,10 +552,14 @@ def test_a_sub_agent_waits_and_goes_on(chat: sapwood.Session) -> None:
     ]
     model = Script(both, "All done.")
     agent = Agent(model, tools=[helper, note])
-    assert (agent.run("Go!", session=chat)).waiting == [CALL]
-    with pytest.raises(UsageError, match="'typo', which does not wait: 'c1' do"):
-        agent.resume(chat, approve={"typo": True})
-    answer = agent.resume(chat, approve={"c1": True})
+    below_c5 = msgspec.structs.replace(CALL, call_id="c5/c1")
+    assert (agent.run("Go!", session=chat)).waiting == [below_c5]
+    for unknown in ("typo", "c1"):
+        with pytest.raises(UsageError, match=f"'{unknown}', which does not wait"):
+            agent.resume(chat, approve={unknown: True})
+    with pytest.raises(UsageError, match="'c5/typo', which does not wait: 'c5/c1' do"):
+        agent.resume(chat, approve={"c5/typo": True})
+    answer = agent.resume(chat, approve={"c5/c1": True})
     assert (answer.text, sent.to, other) == ("All done.", ["bob"], [1])
 
 

@@ -221,6 +221,22 @@ async def test_a_message_that_is_delivered_twice_is_known_after_a_switch(
     assert await sessions.find_turn(key, "m2") is None
 
 
+async def test_a_message_is_looked_up_past_a_session_that_was_deleted(
+    sessions: Sessions, key: SessionKey
+) -> None:
+    old = await sessions.get_or_create(key)
+    async with old.turn() as turn:
+        await turn.append("user", "hello", id="m1")
+        await turn.complete("assistant", "hi")
+    deleted = await sessions.new(key)
+    await sessions.new(key)
+    await sessions.delete(deleted.id)
+    found = await sessions.find_turn(key, "m1")
+    assert found is not None
+    assert found.session == old.id
+    assert await sessions.find_turn(key, "m2") is None
+
+
 async def test_a_thread_is_its_own_only_where_threads_are_isolated(url: str) -> None:
     thread = SessionKey("bot", "telegram", "bob", "t1")
     plain = SessionKey("bot", "telegram", "bob")

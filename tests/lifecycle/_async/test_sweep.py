@@ -58,7 +58,7 @@ async def test_by_default_sessions_are_archived_after_a_week_and_deleted_after_a
         "a week": "archived",
         "ended": "archived",
     }
-    now = SweepPolicy(delete_after=timedelta(0))
+    now = SweepPolicy(delete_after=timedelta(microseconds=1))
     await sessions.sweep(now)
     assert await _states(sessions) == {"a day": "active"}
 
@@ -140,7 +140,7 @@ async def test_a_sweep_goes_over_all_owners(sessions: Sessions) -> None:
 async def test_a_sweep_stops_when_its_time_is_over_and_goes_on(sessions: Sessions) -> None:
     for number in range(3):
         await _aged(sessions, f"s{number}", 99 * DAY_US)
-    assert (await sessions.sweep(limit_s=0)).more
+    assert (await sessions.sweep(limit_s=1e-9)).more
     assert set((await _states(sessions)).values()) == {"active"}
     report = await sessions.sweep(limit_s=600)
     assert not report.more
@@ -187,7 +187,44 @@ async def test_sweeping_goes_on_beside_the_calls_until_it_is_stopped(sessions: S
     assert (await sessions.stop()).finished == ()
 
 
-@pytest.mark.parametrize("wrong", ["daily", 3])
-async def test_a_policy_is_a_policy(sessions: Sessions, wrong: Any) -> None:
-    with pytest.raises(UsageError, match="policy"):
+async def test_a_sweep_leaves_the_owners_documents_alone(sessions: Sessions) -> None:
+    await _aged(sessions, "old", 99 * DAY_US)
+    await sessions.store.put_document("ada", "clock", b"mine")
+    await sessions.sweep()
+    kept = await sessions.store.find_document("ada", "clock")
+    assert kept is not None
+    assert kept.value == b"mine"
+
+
+WRONG_POLICIES = [
+    "daily",
+    3,
+    SweepPolicy(archive_after=timedelta(days=-7)),
+    SweepPolicy(ends=QuietLimit(idle=timedelta(0))),
+    SweepPolicy(ends=QuietLimit(daily_at=25)),
+    SweepPolicy(ends=QuietLimit(daily_at=4, zone="Nowhere")),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG_POLICIES)
+async def test_a_wrong_policy_ends_nothing(sessions: Sessions, wrong: Any) -> None:
+    await sessions.session("chat")
+    with pytest.raises(UsageError, match=r"policy|time zone"):
         await sessions.sweep(wrong)
+    with pytest.raises(UsageError, match=r"policy|time zone"):
+        sessions.start_sweeping(wrong)
+    with pytest.raises(UsageError, match=r"policy|time zone"):
+        await sessions.info("chat", policy=wrong)
+    assert await _states(sessions) == {"chat": "active"}
+
+
+@pytest.mark.parametrize("wrong", [0, -1.0, float("inf"), float("nan"), True, "5"])
+async def test_a_time_is_more_than_nothing_and_has_an_end(sessions: Sessions, wrong: Any) -> None:
+    with pytest.raises(UsageError, match="limit_s"):
+        await sessions.sweep(limit_s=wrong)
+    with pytest.raises(UsageError, match="every_s"):
+        sessions.start_sweeping(every_s=wrong)
+    with pytest.raises(UsageError, match="timeout_s"):
+        await sessions.stop(timeout_s=wrong)
+    with pytest.raises(UsageError, match="timeout_s"):
+        sessions.with_hook(print, timeout_s=wrong)

@@ -215,6 +215,22 @@ def test_a_message_that_is_delivered_twice_is_known_after_a_switch(
     assert sessions.find_turn(key, "m2") is None
 
 
+def test_a_message_is_looked_up_past_a_session_that_was_deleted(
+    sessions: Sessions, key: SessionKey
+) -> None:
+    old = sessions.get_or_create(key)
+    with old.turn() as turn:
+        turn.append("user", "hello", id="m1")
+        turn.complete("assistant", "hi")
+    deleted = sessions.new(key)
+    sessions.new(key)
+    sessions.delete(deleted.id)
+    found = sessions.find_turn(key, "m1")
+    assert found is not None
+    assert found.session == old.id
+    assert sessions.find_turn(key, "m2") is None
+
+
 def test_a_thread_is_its_own_only_where_threads_are_isolated(url: str) -> None:
     thread = SessionKey("bot", "telegram", "bob", "t1")
     plain = SessionKey("bot", "telegram", "bob")

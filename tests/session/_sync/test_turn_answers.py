@@ -11,11 +11,13 @@ import pytest
 import sapwood
 from sapwood.errors import (
     LeaseLostError,
+    MessageTooLargeError,
     StoreUnavailableError,
     TurnStoppedError,
     UsageError,
 )
 from sapwood.model import Message, TextPart, ToolCallPart, ToolResultPart
+from sapwood.rules.codec import MAX_MESSAGE_BYTES
 
 CALL = ToolCallPart(call_id="c1", name="look", input={})
 
@@ -268,3 +270,29 @@ def test_a_foreign_message_is_not_overwritten(chat: sapwood.Session) -> None:
             answer.save()
         turn._answer = None
     assert (chat.get("m")).parts == [TextPart(text="mine")]
+
+
+def answer_too_much(chat: sapwood.Session, *, is_stored: bool) -> None:
+    with chat.turn() as turn:
+        turn.append("user", "q", id="q")
+        answer = turn.answer()
+        if is_stored:
+            answer.add_text("a")
+            answer.save()
+        answer.add_text("a" * MAX_MESSAGE_BYTES)
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_an_answer_that_is_too_large_does_not_keep_the_turn(
+    chat: sapwood.Session, is_stored: bool
+) -> None:
+    with pytest.raises(MessageTooLargeError):
+        answer_too_much(chat, is_stored=is_stored)
+    record = chat.find_turn("q")
+    assert record is not None
+    assert (record.state, record.reason) == ("interrupted", "MessageTooLargeError")
+    last = (chat.history()).messages_only[-1]
+    assert last.text == ("a" if is_stored else "q")
+    assert last.extra["turn"]["state"] == "interrupted"
+    with chat.turn(wait_s=0) as turn:
+        turn.append("user", "next")

@@ -16,7 +16,7 @@ from ...session._async.answer_stream import AsyncAnswerStream
 from ...stores.base.queues import AsyncCallerQueues
 from ...streaming import CallEvent, DoneEvent, ErrorEvent, StreamEvent
 from ...streaming.any_answer import AsyncAnyAnswer
-from ..retries import is_retryable, wait_s
+from ...vendors.retries import is_retryable, wait_s
 
 if TYPE_CHECKING:
     from .run import AsyncAgentRun

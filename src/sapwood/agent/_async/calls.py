@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from ...context.model_tools import REFUSED
 from ...errors import UsageError
 from ...model import ToolCallPart, ToolResultPart
 from ...rules.schemas import as_plain
-from ..tools import Tool
+from ...tools.functions import Tool
 
 if TYPE_CHECKING:
     from .run import AsyncAgentRun
@@ -45,16 +46,45 @@ class AsyncToolCalls:
                 f"the session has a tool {min(both)!r}, too: rename yours", path="tools"
             )
 
-    def undecided(self, calls: list[ToolCallPart]) -> list[ToolCallPart]:
+    async def decided(
+        self, calls: list[ToolCallPart], *, have_waited: bool
+    ) -> dict[str, bool | None]:
+        """Return what is decided of each call; a False for all is for those that wait."""
+        said = self._run.approve
+        if isinstance(said, Mapping):
+            return {call.call_id: said.get(call.call_id) for call in calls}
+        if said is not False:
+            return {call.call_id: said for call in calls}
+        denied = [call for call in calls if await self._has_to_wait(call)]
+        if have_waited and not denied:
+            # Somebody was asked about them, whatever their tools say by now.
+            denied = [call for call in calls if not self._is_delegated(call)]
+        return {call.call_id: False if call in denied else None for call in calls}
+
+    async def undecided(self, calls: list[ToolCallPart]) -> list[ToolCallPart]:
         """Return the calls that somebody has to approve of first."""
-        tools = self._settings.tools
         return [
             call
             for call in calls
-            if call.name in tools
-            and self._run.decision(call.call_id) is None
-            and tools[call.name].has_to_wait(call.input)
+            if self._run.decision(call.call_id) is None and await self._has_to_wait(call)
         ]
+
+    async def _has_to_wait(self, call: ToolCallPart) -> bool:
+        """Whether a call needs an approval; one with wrong arguments is refused without it."""
+        tool = self._settings.tools.get(call.name)
+        rule = False if tool is None else tool.needs_approval
+        if tool is None or isinstance(rule, bool):
+            return bool(rule)
+        try:
+            arguments = tool.read(call.input)
+        except UsageError:
+            return False
+        return bool(await AsyncCall.now(rule, arguments))
+
+    def _is_delegated(self, call: ToolCallPart) -> bool:
+        """Whether a call is a sub-agent's task: what waits then are calls of its own."""
+        tool = self._settings.tools.get(call.name)
+        return tool is not None and hasattr(getattr(tool.function, "__self__", None), "as_tool")
 
     async def results(
         self, calls: list[ToolCallPart], *, again: bool
@@ -82,6 +112,8 @@ class AsyncToolCalls:
         return ToolResultPart(call_id=call.call_id, output=output, is_error=is_error)
 
     async def _done(self, call: ToolCallPart, again: bool) -> tuple[Any, bool]:
+        if self._run.decision(call.call_id) is False:
+            return DENIED, True
         tool = self._settings.tools.get(call.name)
         if tool is None and call.name in self._own:
             said = await self._run.session.call_tool(call.name, call.input)
@@ -89,8 +121,6 @@ class AsyncToolCalls:
         if tool is None:
             names = ", ".join([*self._settings.tools, *sorted(self._own)]) or "none"
             raise UsageError(f"There is no tool {call.name!r:.80}. The tools are: {names}.")
-        if self._run.decision(call.call_id) is False and tool.has_to_wait(call.input):
-            return DENIED, True
         if again and not tool.repeatable:
             return CUT_OFF, True
         return as_plain(await self._call(tool, call)), False

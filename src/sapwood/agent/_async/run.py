@@ -33,9 +33,9 @@ from ...session._async.turn_answer import AsyncTurnAnswer
 from ...session.content import Content, as_new_message
 from ...session.turn_documents import mark_of
 from ...streaming import DoneEvent, PartEvent, StreamEvent
+from ...tools.run_base import RunBase
 from ..answer import AgentAnswer, Ending
 from ..results import cut_results
-from ..run_base import RunBase
 from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent, is_approval
 from .asking import AsyncAsking
 from .calls import AsyncToolCalls
@@ -62,6 +62,7 @@ class AsyncAgentRun(RunBase):
         approve: Approval = None,
         wait_s: float = 90.0,
         known: set[str] | None = None,
+        above: str = "",
     ) -> None:
         self.settings = settings
         self.session = session
@@ -72,9 +73,10 @@ class AsyncAgentRun(RunBase):
         self.spent = Spent()
         self.approve = approve
         self.decided: dict[str, bool | None] = {}
-        # The ids that can be decided of: whoever is asked first has those of sub-agents, too.
+        # The ids that can be decided of: whoever is asked first has those of sub-agents, too,
+        # each after the ids of the calls above it.
         self.known: set[str] = set() if known is None else known
-        self._is_first = known is None
+        self.above = above
         self._question, self._id, self._sent, self._wait_s = question, id, sent, wait_s
         self._turn: AsyncTurn | None = None
         self._calls: list[ToolCallPart] = []
@@ -113,23 +115,18 @@ class AsyncAgentRun(RunBase):
     async def events(self) -> AsyncIterator[StreamEvent]:
         """Do it, and yield what happens."""
         record = await self._look_back()
+        if not self.above and not (self.approve is None or isinstance(self.approve, bool)):
+            await self._refuse_approval()
         if record is not None and self._is_answered:
             await self._give_stored(record)
             return
-        if not is_approval(self.approve):
-            await self._find_calls()
-            ids = ", ".join(f"{call.call_id!r}: True" for call in self._calls) or "'c1': True"
-            raise UsageError(
-                f"approve is {self.approve!r:.80}: give True or False for all calls that wait, or "
-                f"for each one, as {{{ids}}}",
-                path="approve",
-            )
         resumed = record.id if record is not None and self._question is None else None
         self._turn = turn = self.session.turn(resume=resumed, wait_s=self._wait_s)
         try:
             async with turn:
-                await self._begin(record)
-                steps: Any = self._go_on()
+                tools = AsyncToolCalls(self)
+                await self._begin(record, tools)
+                steps: Any = self._go_on(tools)
                 async with aclosing(steps) as events:
                     async for event in events:
                         yield event
@@ -161,7 +158,23 @@ class AsyncAgentRun(RunBase):
             await self.session.checkout(end[0])
         return record
 
-    async def _begin(self, record: TurnRecord | None) -> None:
+    async def _refuse_approval(self) -> None:
+        """Refuse an approval that is none, or of what does not wait."""
+        if not self._is_answered:
+            await self._find_calls()
+        ids = [call.call_id for call in self._calls]
+        if not is_approval(self.approve):
+            each = ", ".join(f"{id!r}: True" for id in ids) or "'c1': True"
+            raise UsageError(
+                f"approve is {self.approve!r:.80}: give True or False for all calls that wait, or "
+                f"for each one, as {{{each}}}",
+                path="approve",
+            )
+        begun = tuple(f"{id}/" for id in ids)
+        given = self.approve if isinstance(self.approve, Mapping) else {}
+        _refuse_unknown([id for id in given if id not in ids and not id.startswith(begun)], ids)
+
+    async def _begin(self, record: TurnRecord | None, tools: AsyncToolCalls) -> None:
         """Take the question, or find what is to be done yet."""
         if self._question is not None:
             await self.turn.append("user", self._question, id=self._id, sent=self._sent)
@@ -170,11 +183,8 @@ class AsyncAgentRun(RunBase):
         self._is_again = record.state != "waiting"
         await self._find_calls()
         # Only what waits by now is decided: the model may ask for more, under the same ids.
-        by_id = self.approve if isinstance(self.approve, Mapping) else None
-        for call in self._calls:
-            said = self.approve if by_id is None else by_id.get(call.call_id)
-            self.decided[call.call_id] = said if isinstance(said, bool) else None
-        self.known |= self.decided.keys()
+        self.decided = await tools.decided(self._calls, have_waited=not self._is_again)
+        self.known |= {self.above + id for id in self.decided}
 
     async def _find_calls(self) -> None:
         """Find the calls that are not answered yet."""
@@ -187,19 +197,26 @@ class AsyncAgentRun(RunBase):
             if message.role == "assistant" or is_said_by_user(message):
                 break
 
-    async def _go_on(self) -> AsyncIterator[StreamEvent]:
+    async def _go_on(self, tools: AsyncToolCalls) -> AsyncIterator[StreamEvent]:
         """Call tools and ask the model until there is an answer, or a reason to end."""
-        tools = AsyncToolCalls(self)
         while True:
-            waiting = tools.undecided(self._calls)
-            if self._calls and not waiting:
+            waiting = await tools.undecided(self._calls)
+            # While some wait, only those are done that somebody decided about.
+            ready = [
+                it for it in self._calls if not waiting or self.decision(it.call_id) is not None
+            ]
+            if ready:
                 with self.turn._lease.stops:
-                    parts, waiting = await tools.results(self._calls, again=self._is_again)
+                    parts, below = await tools.results(ready, again=self._is_again)
+                waiting = waiting + below
                 for part in await self._keep_results(parts):
                     yield PartEvent(part=part)
             if waiting:
                 await self.turn.wait_for_approval()
-                self._refuse_unknown(waiting)
+                ids = [call.call_id for call in waiting]
+                given = self.approve if isinstance(self.approve, Mapping) else {}
+                if not self.above:
+                    _refuse_unknown(sorted(given.keys() - self.known), ids)
                 self._end("waiting", waiting)
                 return
             self._calls, self._is_again, self.decided = [], False, {}
@@ -219,16 +236,6 @@ class AsyncAgentRun(RunBase):
             yield asking.done
             if self.answer is not None:
                 return
-
-    def _refuse_unknown(self, waiting: list[ToolCallPart]) -> None:
-        """Refuse an approval of calls that nobody made, while others wait."""
-        given = self.approve if isinstance(self.approve, Mapping) else {}
-        unknown = sorted(given.keys() - self.known)
-        if unknown and self._is_first:
-            ids = ", ".join(repr(call.call_id) for call in waiting)
-            raise UsageError(
-                f"approve names {unknown[0]!r}, which does not wait: {ids} do", path="approve"
-            )
 
     async def _keep_results(self, parts: list[ToolResultPart]) -> list[Part]:
         """Store results, as the model is shown them; those that are cut are kept whole, too."""
@@ -329,6 +336,15 @@ class AsyncAgentRun(RunBase):
             return (await self.session._stored.read(read)).messages_only
         except NotFoundError:
             return []  # a session that the first message creates
+
+
+def _refuse_unknown(unknown: list[str], waiting: list[str]) -> None:
+    """Refuse an approval of calls that nobody made, or that are done."""
+    if unknown:
+        ids = ", ".join(map(repr, waiting)) or "none"
+        raise UsageError(
+            f"approve names {unknown[0]!r}, which does not wait: {ids} do", path="approve"
+        )
 
 
 def _calls_of(message: Message) -> list[ToolCallPart]:

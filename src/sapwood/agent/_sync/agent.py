@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Self, Unpack
 
+import msgspec
+
 from ...calls import Call
 from ...errors import UsageError
 from ...event_loop import Entering
@@ -16,16 +18,17 @@ from ...session._sync.session import Session
 from ...session.content import Content
 from ...session.settings import refuse_unknown
 from ...streaming import StreamEvent
+from ...tools.functions import Tool
 from ..answer import AgentAnswer
 from ..settings import (
     AgentFields,
     ResumeFields,
     RunFields,
+    approval_below,
     check_twin,
     delegate_id,
     settings_for,
 )
-from ..tools import Tool
 from .calls import WaitsForApprovalError
 from .run import AgentRun
 
@@ -139,8 +142,9 @@ class Agent:
     def resume(self, session: Session | str, **fields: Unpack[ResumeFields]) -> AgentAnswer:
         """Go on with the turn at the tip: one that was cut off, or waits for an approval.
 
-        `approve` decides all calls that wait, or each by its id; an id that does not wait, while
-        others do, is refused. A turn that is complete is given as it was answered.
+        `approve` decides all calls that wait, or each by its id, those of a sub-agent by an id
+        like `c1/c2`; an id that does not wait is refused, and calls that it leaves out wait on. A
+        turn that is complete is given as it was answered.
         """
         return _answer_of(self._stream(session, None, fields))
 
@@ -203,7 +207,7 @@ class Agent:
         )
         edge = Edge(kind=EdgeKind.DELEGATE, session=above.id)
         session = sessions.session(id, kind=DELEGATE, parent=edge)
-        approve = run.approve if run.call_id in run.decided else None
+        approve = approval_below(run.approve, run.call_id) if run.call_id in run.decided else None
         done = AgentRun(
             self._settings,
             session,
@@ -212,14 +216,23 @@ class Agent:
             context=run.context,
             approve=approve,
             known=run.known,
+            above=f"{run.above}{run.call_id}/",
         )
-        for _ in done.events():
-            pass
+        try:
+            for _ in done.events():
+                pass
+        finally:
+            run.spent.tokens += done.spent.tokens
+            run.spent.cost_micros += done.spent.cost_micros
         assert done.answer is not None
-        run.spent.tokens += done.spent.tokens
-        run.spent.cost_micros += done.spent.cost_micros
         if done.answer.reason == "waiting":
-            raise WaitsForApprovalError(done.answer.waiting)
+            # Another one's calls may have the same ids.
+            raise WaitsForApprovalError(
+                [
+                    msgspec.structs.replace(call, call_id=f"{run.call_id}/{call.call_id}")
+                    for call in done.answer.waiting
+                ]
+            )
         if not done.answer.is_complete:
             raise UsageError(f"{self.name} came to no answer: {done.answer.reason}")
         return done.answer.text if done.answer.output is None else done.answer.output

@@ -18,7 +18,7 @@ from ...session._sync.answer_stream import AnswerStream
 from ...stores.base.queues import CallerQueues
 from ...streaming import CallEvent, DoneEvent, ErrorEvent, StreamEvent
 from ...streaming.any_answer import AnyAnswer
-from ..retries import is_retryable, wait_s
+from ...vendors.retries import is_retryable, wait_s
 
 if TYPE_CHECKING:
     from .run import AgentRun

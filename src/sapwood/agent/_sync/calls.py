@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from ...context.model_tools import REFUSED
 from ...errors import UsageError
 from ...model import ToolCallPart, ToolResultPart
 from ...rules.schemas import as_plain
-from ..tools import Tool
+from ...tools.functions import Tool
 
 if TYPE_CHECKING:
     from .run import AgentRun
@@ -47,16 +48,43 @@ class ToolCalls:
                 f"the session has a tool {min(both)!r}, too: rename yours", path="tools"
             )
 
+    def decided(self, calls: list[ToolCallPart], *, have_waited: bool) -> dict[str, bool | None]:
+        """Return what is decided of each call; a False for all is for those that wait."""
+        said = self._run.approve
+        if isinstance(said, Mapping):
+            return {call.call_id: said.get(call.call_id) for call in calls}
+        if said is not False:
+            return {call.call_id: said for call in calls}
+        denied = [call for call in calls if self._has_to_wait(call)]
+        if have_waited and not denied:
+            # Somebody was asked about them, whatever their tools say by now.
+            denied = [call for call in calls if not self._is_delegated(call)]
+        return {call.call_id: False if call in denied else None for call in calls}
+
     def undecided(self, calls: list[ToolCallPart]) -> list[ToolCallPart]:
         """Return the calls that somebody has to approve of first."""
-        tools = self._settings.tools
         return [
             call
             for call in calls
-            if call.name in tools
-            and self._run.decision(call.call_id) is None
-            and tools[call.name].has_to_wait(call.input)
+            if self._run.decision(call.call_id) is None and self._has_to_wait(call)
         ]
+
+    def _has_to_wait(self, call: ToolCallPart) -> bool:
+        """Whether a call needs an approval; one with wrong arguments is refused without it."""
+        tool = self._settings.tools.get(call.name)
+        rule = False if tool is None else tool.needs_approval
+        if tool is None or isinstance(rule, bool):
+            return bool(rule)
+        try:
+            arguments = tool.read(call.input)
+        except UsageError:
+            return False
+        return bool(Call.now(rule, arguments))
+
+    def _is_delegated(self, call: ToolCallPart) -> bool:
+        """Whether a call is a sub-agent's task: what waits then are calls of its own."""
+        tool = self._settings.tools.get(call.name)
+        return tool is not None and hasattr(getattr(tool.function, "__self__", None), "as_tool")
 
     def results(
         self, calls: list[ToolCallPart], *, again: bool
@@ -84,6 +112,8 @@ class ToolCalls:
         return ToolResultPart(call_id=call.call_id, output=output, is_error=is_error)
 
     def _done(self, call: ToolCallPart, again: bool) -> tuple[Any, bool]:
+        if self._run.decision(call.call_id) is False:
+            return DENIED, True
         tool = self._settings.tools.get(call.name)
         if tool is None and call.name in self._own:
             said = self._run.session.call_tool(call.name, call.input)
@@ -91,8 +121,6 @@ class ToolCalls:
         if tool is None:
             names = ", ".join([*self._settings.tools, *sorted(self._own)]) or "none"
             raise UsageError(f"There is no tool {call.name!r:.80}. The tools are: {names}.")
-        if self._run.decision(call.call_id) is False and tool.has_to_wait(call.input):
-            return DENIED, True
         if again and not tool.repeatable:
             return CUT_OFF, True
         return as_plain(self._call(tool, call)), False

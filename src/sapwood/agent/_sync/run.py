@@ -35,9 +35,9 @@ from ...session._sync.turn_answer import TurnAnswer
 from ...session.content import Content, as_new_message
 from ...session.turn_documents import mark_of
 from ...streaming import DoneEvent, PartEvent, StreamEvent
+from ...tools.run_base import RunBase
 from ..answer import AgentAnswer, Ending
 from ..results import cut_results
-from ..run_base import RunBase
 from ..settings import KEY, OUTPUT_TRIES, AgentSettings, Approval, Spent, is_approval
 from .asking import Asking
 from .calls import ToolCalls
@@ -64,6 +64,7 @@ class AgentRun(RunBase):
         approve: Approval = None,
         wait_s: float = 90.0,
         known: set[str] | None = None,
+        above: str = "",
     ) -> None:
         self.settings = settings
         self.session = session
@@ -74,9 +75,10 @@ class AgentRun(RunBase):
         self.spent = Spent()
         self.approve = approve
         self.decided: dict[str, bool | None] = {}
-        # The ids that can be decided of: whoever is asked first has those of sub-agents, too.
+        # The ids that can be decided of: whoever is asked first has those of sub-agents, too,
+        # each after the ids of the calls above it.
         self.known: set[str] = set() if known is None else known
-        self._is_first = known is None
+        self.above = above
         self._question, self._id, self._sent, self._wait_s = question, id, sent, wait_s
         self._turn: Turn | None = None
         self._calls: list[ToolCallPart] = []
@@ -115,23 +117,18 @@ class AgentRun(RunBase):
     def events(self) -> Iterator[StreamEvent]:
         """Do it, and yield what happens."""
         record = self._look_back()
+        if not self.above and not (self.approve is None or isinstance(self.approve, bool)):
+            self._refuse_approval()
         if record is not None and self._is_answered:
             self._give_stored(record)
             return
-        if not is_approval(self.approve):
-            self._find_calls()
-            ids = ", ".join(f"{call.call_id!r}: True" for call in self._calls) or "'c1': True"
-            raise UsageError(
-                f"approve is {self.approve!r:.80}: give True or False for all calls that wait, or "
-                f"for each one, as {{{ids}}}",
-                path="approve",
-            )
         resumed = record.id if record is not None and self._question is None else None
         self._turn = turn = self.session.turn(resume=resumed, wait_s=self._wait_s)
         try:
             with turn:
-                self._begin(record)
-                steps: Any = self._go_on()
+                tools = ToolCalls(self)
+                self._begin(record, tools)
+                steps: Any = self._go_on(tools)
                 with closing(steps) as events:
                     for event in events:
                         yield event
@@ -163,7 +160,23 @@ class AgentRun(RunBase):
             self.session.checkout(end[0])
         return record
 
-    def _begin(self, record: TurnRecord | None) -> None:
+    def _refuse_approval(self) -> None:
+        """Refuse an approval that is none, or of what does not wait."""
+        if not self._is_answered:
+            self._find_calls()
+        ids = [call.call_id for call in self._calls]
+        if not is_approval(self.approve):
+            each = ", ".join(f"{id!r}: True" for id in ids) or "'c1': True"
+            raise UsageError(
+                f"approve is {self.approve!r:.80}: give True or False for all calls that wait, or "
+                f"for each one, as {{{each}}}",
+                path="approve",
+            )
+        begun = tuple(f"{id}/" for id in ids)
+        given = self.approve if isinstance(self.approve, Mapping) else {}
+        _refuse_unknown([id for id in given if id not in ids and not id.startswith(begun)], ids)
+
+    def _begin(self, record: TurnRecord | None, tools: ToolCalls) -> None:
         """Take the question, or find what is to be done yet."""
         if self._question is not None:
             self.turn.append("user", self._question, id=self._id, sent=self._sent)
@@ -172,11 +185,8 @@ class AgentRun(RunBase):
         self._is_again = record.state != "waiting"
         self._find_calls()
         # Only what waits by now is decided: the model may ask for more, under the same ids.
-        by_id = self.approve if isinstance(self.approve, Mapping) else None
-        for call in self._calls:
-            said = self.approve if by_id is None else by_id.get(call.call_id)
-            self.decided[call.call_id] = said if isinstance(said, bool) else None
-        self.known |= self.decided.keys()
+        self.decided = tools.decided(self._calls, have_waited=not self._is_again)
+        self.known |= {self.above + id for id in self.decided}
 
     def _find_calls(self) -> None:
         """Find the calls that are not answered yet."""
@@ -189,19 +199,26 @@ class AgentRun(RunBase):
             if message.role == "assistant" or is_said_by_user(message):
                 break
 
-    def _go_on(self) -> Iterator[StreamEvent]:
+    def _go_on(self, tools: ToolCalls) -> Iterator[StreamEvent]:
         """Call tools and ask the model until there is an answer, or a reason to end."""
-        tools = ToolCalls(self)
         while True:
             waiting = tools.undecided(self._calls)
-            if self._calls and not waiting:
+            # While some wait, only those are done that somebody decided about.
+            ready = [
+                it for it in self._calls if not waiting or self.decision(it.call_id) is not None
+            ]
+            if ready:
                 with self.turn._lease.stops:
-                    parts, waiting = tools.results(self._calls, again=self._is_again)
+                    parts, below = tools.results(ready, again=self._is_again)
+                waiting = waiting + below
                 for part in self._keep_results(parts):
                     yield PartEvent(part=part)
             if waiting:
                 self.turn.wait_for_approval()
-                self._refuse_unknown(waiting)
+                ids = [call.call_id for call in waiting]
+                given = self.approve if isinstance(self.approve, Mapping) else {}
+                if not self.above:
+                    _refuse_unknown(sorted(given.keys() - self.known), ids)
                 self._end("waiting", waiting)
                 return
             self._calls, self._is_again, self.decided = [], False, {}
@@ -221,16 +238,6 @@ class AgentRun(RunBase):
             yield asking.done
             if self.answer is not None:
                 return
-
-    def _refuse_unknown(self, waiting: list[ToolCallPart]) -> None:
-        """Refuse an approval of calls that nobody made, while others wait."""
-        given = self.approve if isinstance(self.approve, Mapping) else {}
-        unknown = sorted(given.keys() - self.known)
-        if unknown and self._is_first:
-            ids = ", ".join(repr(call.call_id) for call in waiting)
-            raise UsageError(
-                f"approve names {unknown[0]!r}, which does not wait: {ids} do", path="approve"
-            )
 
     def _keep_results(self, parts: list[ToolResultPart]) -> list[Part]:
         """Store results, as the model is shown them; those that are cut are kept whole, too."""
@@ -331,6 +338,15 @@ class AgentRun(RunBase):
             return (self.session._stored.read(read)).messages_only
         except NotFoundError:
             return []  # a session that the first message creates
+
+
+def _refuse_unknown(unknown: list[str], waiting: list[str]) -> None:
+    """Refuse an approval of calls that nobody made, or that are done."""
+    if unknown:
+        ids = ", ".join(map(repr, waiting)) or "none"
+        raise UsageError(
+            f"approve names {unknown[0]!r}, which does not wait: {ids} do", path="approve"
+        )
 
 
 def _calls_of(message: Message) -> list[ToolCallPart]:

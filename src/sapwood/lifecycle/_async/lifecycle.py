@@ -92,7 +92,10 @@ class AsyncLifecycle:
             stored = AsyncStoredSession(
                 self.closings.store, self.closings.owner, name, setup, lazy=None
             )
-            found = await find_turn(stored, turn)
+            try:
+                found = await find_turn(stored, turn)
+            except NotFoundError:
+                continue  # a route remembers sessions that were deleted since
             if found is not None:
                 return FoundTurn(session=name, turn=found)
         return None

@@ -23,7 +23,7 @@ from ...session.turn_documents import TURN_LEASE
 from ...store._sync.contract import Store
 from ..route import LeftSession
 
-CLOCK = "clock"
+CLOCK = "lifecycle/clock"
 """A document of the owner that is put to learn what time it is by the store's clock."""
 CLOCK_S = 3600.0
 

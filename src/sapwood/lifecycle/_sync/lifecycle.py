@@ -92,7 +92,10 @@ class Lifecycle:
         setup = Setup(DEFAULTS, None, None)
         for name in dict.fromkeys(it for it in names if it is not None):
             stored = StoredSession(self.closings.store, self.closings.owner, name, setup, lazy=None)
-            found = find_turn(stored, turn)
+            try:
+                found = find_turn(stored, turn)
+            except NotFoundError:
+                continue  # a route remembers sessions that were deleted since
             if found is not None:
                 return FoundTurn(session=name, turn=found)
         return None

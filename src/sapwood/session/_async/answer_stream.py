@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from ...errors import ConflictError
 from ...event_loop import AsyncEntering
 from ...model import NewMessage, Part, Usage
+from ...stores.base.queues import AsyncCallerQueues
 from ...streaming import (
     AsyncEventStream,
     CallEvent,
@@ -100,21 +102,23 @@ class AsyncAnswerStream(AsyncEntering):
                     if answer._grow(1):
                         await answer._saver.wake()
                 elif isinstance(event, DoneEvent):
-                    await self._settle()
+                    await AsyncCallerQueues.to_the_end(self._settle)
                     await self._finish(event)
                 yield event
         except GeneratorExit:
             raise  # Whoever left the loop leaves the stream, or the turn, next.
         except BaseException as error:
-            await self._break_off(error)
+            await AsyncCallerQueues.to_the_end(partial(self._break_off, error))
             raise
         finally:
             await self._events.aclose()
 
     async def _close(self, error: BaseException | None) -> None:
-        await self._flow.aclose()
-        await self._events.aclose()
-        await self._break_off(error)
+        try:
+            await self._flow.aclose()
+            await self._events.aclose()
+        finally:
+            await AsyncCallerQueues.to_the_end(partial(self._break_off, error))
 
     async def _finish(self, event: DoneEvent) -> None:
         """End an answer that is over, before anybody is told of it."""

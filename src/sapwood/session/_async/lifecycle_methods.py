@@ -40,7 +40,7 @@ class AsyncLifecycleMethods:
         Whoever asks at the same time, in whatever process, gets the same one.
         """
         lifecycle = self._lifecycle()
-        new = NewSession(id=PLACEHOLDER, **new_session_fields(fields, ()))
+        new = NewSession(id=PLACEHOLDER, **new_session_fields(fields, ("key",)))
         return self._held(await lifecycle.get_or_create(lifecycle.key(key), new))
 
     async def current(self, key: SessionKey | str) -> AsyncSession | None:
@@ -55,7 +55,7 @@ class AsyncLifecycleMethods:
         `AlreadyExistsError` when another session has the title that is given.
         """
         lifecycle = self._lifecycle()
-        new = NewSession(id=PLACEHOLDER, **new_session_fields(fields, ()))
+        new = NewSession(id=PLACEHOLDER, **new_session_fields(fields, ("key",)))
         return self._held(await lifecycle.new(lifecycle.key(key), new))
 
     async def reset(self, key: SessionKey | str, *, keep_history: bool = False) -> AsyncSession:

@@ -13,6 +13,7 @@ from ...errors import UsageError
 from ...event_loop import AsyncEntering
 from ...model import Message, ModelInput, NewMessage, ToolDefinition, TurnState, Usage
 from ...rules import check
+from ...stores.base.queues import AsyncCallerQueues
 from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
 from ..partial_answer import INTERVAL_S
 from ..references import MessageRef, PlaceRef, id_of
@@ -79,9 +80,9 @@ class AsyncTurn(AsyncTurnCore, AsyncEntering):
         """Complete it if its last message answers it, or mark it interrupted."""
         self._is_left = True
         try:
-            await self._leave(error)
+            # Who is cancelled may be so again and again, as by anyio, until it is gone.
+            await AsyncCallerQueues.to_the_end(lambda: self._leave(error))
         finally:
-            await self._lease.end()
             if self._stream is not None:
                 await self._stream._let_go()
 

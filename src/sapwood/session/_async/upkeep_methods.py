@@ -95,6 +95,7 @@ class AsyncUpkeepMethods(Configurable):
         from ...lifecycle._async.sweep import AsyncSweep
 
         policy = _checked(policy)
+        check.given(check.seconds, limit_s, "limit_s")
         refuse_uncallable(progress, "progress")
         owner = None if all_owners else self.owner
         sweep = AsyncSweep(self.store, owner, self._lifecycle, time.monotonic)
@@ -109,6 +110,7 @@ class AsyncUpkeepMethods(Configurable):
     ) -> None:
         """Sweep now and then from now on, beside all else, until `stop` or the manager's close."""
         policy = _checked(policy)
+        check.seconds(every_s, "every_s")
 
         async def sweep() -> None:
             await self.sweep(policy, all_owners=all_owners, limit_s=every_s)
@@ -131,6 +133,7 @@ class AsyncUpkeepMethods(Configurable):
 
         Return what came to its end, and what was left when the time was over.
         """
+        check.seconds(timeout_s, "timeout_s")
         return await self._beside().stop(timeout_s)
 
 
@@ -138,5 +141,7 @@ def _checked(policy: SweepPolicy | None) -> SweepPolicy:
     """Return a policy that was given, or the usual one."""
     if policy is None:
         return SweepPolicy()
-    check.instance(policy, SweepPolicy, "policy")
+    from ...rules.sweep_policy import check_policy
+
+    check_policy(policy)
     return policy

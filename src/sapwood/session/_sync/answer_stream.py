@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -13,6 +14,7 @@ import msgspec
 from ...errors import ConflictError
 from ...event_loop import Entering
 from ...model import NewMessage, Part, Usage
+from ...stores.base.queues import CallerQueues
 from ...streaming import (
     CallEvent,
     DoneEvent,
@@ -102,21 +104,23 @@ class AnswerStream(Entering):
                     if answer._grow(1):
                         answer._saver.wake()
                 elif isinstance(event, DoneEvent):
-                    self._settle()
+                    CallerQueues.to_the_end(self._settle)
                     self._finish(event)
                 yield event
         except GeneratorExit:
             raise  # Whoever left the loop leaves the stream, or the turn, next.
         except BaseException as error:
-            self._break_off(error)
+            CallerQueues.to_the_end(partial(self._break_off, error))
             raise
         finally:
             self._events.close()
 
     def _close(self, error: BaseException | None) -> None:
-        self._flow.close()
-        self._events.close()
-        self._break_off(error)
+        try:
+            self._flow.close()
+            self._events.close()
+        finally:
+            CallerQueues.to_the_end(partial(self._break_off, error))
 
     def _finish(self, event: DoneEvent) -> None:
         """End an answer that is over, before anybody is told of it."""

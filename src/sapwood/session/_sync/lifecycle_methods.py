@@ -40,7 +40,7 @@ class LifecycleMethods:
         Whoever asks at the same time, in whatever process, gets the same one.
         """
         lifecycle = self._lifecycle()
-        new = NewSession(id=PLACEHOLDER, **new_session_fields(fields, ()))
+        new = NewSession(id=PLACEHOLDER, **new_session_fields(fields, ("key",)))
         return self._held(lifecycle.get_or_create(lifecycle.key(key), new))
 
     def current(self, key: SessionKey | str) -> Session | None:
@@ -55,7 +55,7 @@ class LifecycleMethods:
         `AlreadyExistsError` when another session has the title that is given.
         """
         lifecycle = self._lifecycle()
-        new = NewSession(id=PLACEHOLDER, **new_session_fields(fields, ()))
+        new = NewSession(id=PLACEHOLDER, **new_session_fields(fields, ("key",)))
         return self._held(lifecycle.new(lifecycle.key(key), new))
 
     def reset(self, key: SessionKey | str, *, keep_history: bool = False) -> Session:

@@ -15,6 +15,7 @@ from ...errors import UsageError
 from ...event_loop import Entering
 from ...model import Message, ModelInput, NewMessage, ToolDefinition, TurnState, Usage
 from ...rules import check
+from ...stores.base.queues import CallerQueues
 from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
 from ..partial_answer import INTERVAL_S
 from ..references import MessageRef, PlaceRef, id_of
@@ -81,9 +82,9 @@ class Turn(TurnCore, Entering):
         """Complete it if its last message answers it, or mark it interrupted."""
         self._is_left = True
         try:
-            self._leave(error)
+            # Who is cancelled may be so again and again, as by anyio, until it is gone.
+            CallerQueues.to_the_end(lambda: self._leave(error))
         finally:
-            self._lease.end()
             if self._stream is not None:
                 self._stream._let_go()
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -23,6 +24,7 @@ from ...errors import (
 )
 from ...model import Appended, DocumentChange, Message, NewMessage, TurnRecord, TurnState
 from ...rules.turns import answers_turn
+from ...stores.base.queues import CallerQueues
 from ..references import PlaceRef, id_of
 from ..turn_documents import (
     TURN_LEASE,
@@ -184,7 +186,7 @@ class TurnCore:
         except BaseException as error:
             # It may have gone through, and there may be nobody yet who would leave the turn.
             self._record = chosen
-            self._break_off(error)
+            CallerQueues.to_the_end(partial(self._break_off, error))
             self._record = None
             raise
         self._record = chosen
@@ -204,7 +206,9 @@ class TurnCore:
 
     # how it ends
 
-    def _end(self, state: TurnState | None, reason: str | None = None) -> Message | None:
+    def _end(
+        self, state: TurnState | None, reason: str | None = None, *, drop_unsaved: bool = False
+    ) -> Message | None:
         """Write the turn's last message once more, or the rest of its answer, and let it go.
 
         Without a state, it is complete if that message answers it.
@@ -214,10 +218,10 @@ class TurnCore:
         is_cut = False
         if answer is not None:
             answer._halt()
-        if answer is not None and answer.parts:
+        if answer is not None and answer.parts and not drop_unsaved:
             last, is_cut = answer._draft(), answer._is_cut
         elif answer is not None and answer._is_stored:
-            # It began anew, and nothing came yet: what is stored of it is cut off.
+            # It began anew and nothing came yet, or is refused: what is stored of it is cut off.
             last, is_cut = stored.find_message(answer.id), True
         elif self._last is not None:
             last = stored.find_message(self._last)
@@ -241,7 +245,13 @@ class TurnCore:
         return message
 
     def _leave(self, error: BaseException | None) -> None:
-        """End it as it was left."""
+        """End it as it was left, and let it go."""
+        try:
+            self._end_as_left(error)
+        finally:
+            self._lease.end()
+
+    def _end_as_left(self, error: BaseException | None) -> None:
         if self._record is None or self._record.state != "open":
             return
         if error is None:
@@ -249,8 +259,8 @@ class TurnCore:
                 return
             try:
                 self._fenced(lambda: self._end(None))
-            except TurnStoppedError as stop:
-                self._break_off(stop)
+            except (TurnStoppedError, UsageError) as refusal:
+                self._break_off(refusal)
                 raise
         else:
             self._break_off(error)
@@ -261,11 +271,15 @@ class TurnCore:
         try:
             if self._lease.fence is None and not self._lease.find_own():
                 return
+            reason = "stopped" if is_stopped else type(error).__name__
             try:
-                self._end("interrupted", "stopped" if is_stopped else type(error).__name__)
+                self._end("interrupted", reason)
             except LeaseLostError:
                 if self._lease.find_own():
                     self._end("interrupted", "stopped")
+            except UsageError:
+                # The store refuses what came, as when it is too large: what it has is marked.
+                self._end("interrupted", reason, drop_unsaved=True)
         except SapwoodError:
             # What ended it is what its caller is to be told.
             logger.warning("a turn of %r is not marked yet", self._stored.id, exc_info=True)

@@ -97,6 +97,7 @@ class UpkeepMethods(Configurable):
         from ...lifecycle._sync.sweep import Sweep
 
         policy = _checked(policy)
+        check.given(check.seconds, limit_s, "limit_s")
         refuse_uncallable(progress, "progress")
         owner = None if all_owners else self.owner
         sweep = Sweep(self.store, owner, self._lifecycle, time.monotonic)
@@ -111,6 +112,7 @@ class UpkeepMethods(Configurable):
     ) -> None:
         """Sweep now and then from now on, beside all else, until `stop` or the manager's close."""
         policy = _checked(policy)
+        check.seconds(every_s, "every_s")
 
         def sweep() -> None:
             self.sweep(policy, all_owners=all_owners, limit_s=every_s)
@@ -133,6 +135,7 @@ class UpkeepMethods(Configurable):
 
         Return what came to its end, and what was left when the time was over.
         """
+        check.seconds(timeout_s, "timeout_s")
         return self._beside().stop(timeout_s)
 
 
@@ -140,5 +143,7 @@ def _checked(policy: SweepPolicy | None) -> SweepPolicy:
     """Return a policy that was given, or the usual one."""
     if policy is None:
         return SweepPolicy()
-    check.instance(policy, SweepPolicy, "policy")
+    from ...rules.sweep_policy import check_policy
+
+    check_policy(policy)
     return policy

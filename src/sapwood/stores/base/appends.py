@@ -13,6 +13,7 @@ from copy import copy
 
 from ...model import Appended
 from .append_request import Request, size_of
+from .queues import until_done
 from .sender import MOST_SENDERS, AsyncGroupSender, fitting
 
 MOST_AT_ONCE = 32
@@ -34,7 +35,7 @@ class AsyncAppends(AsyncGroupSender[Request, Appended | None]):
         try:
             return await asyncio.shield(outcome)
         except asyncio.CancelledError:
-            await asyncio.wait([outcome])
+            await until_done(outcome)
             raise
 
 

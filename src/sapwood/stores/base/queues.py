@@ -8,13 +8,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import asyncio
 
 T = TypeVar("T")
+
+
+async def until_done(future: asyncio.Future[Any]) -> None:
+    """Wait for what is under way, for a caller that was cancelled: however often it is again."""
+    import asyncio
+
+    while not future.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([future])
 
 
 class AsyncCallerQueues:
@@ -47,7 +56,7 @@ class AsyncCallerQueues:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            await asyncio.wait([task])
+            await until_done(task)
             if not task.cancelled():
                 task.exception()  # seen, though its caller is gone
             raise

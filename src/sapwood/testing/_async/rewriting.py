@@ -18,6 +18,7 @@ from ...model import (
     Rewritten,
     Search,
     SessionPatch,
+    SessionQuery,
     SessionRecord,
     TextPart,
 )
@@ -108,6 +109,9 @@ class AsyncRewriteContract(AsyncContractBase):
         assert (await seal_all(store))[1] == 7
         assert await record_of(store) == sealed(record)
         assert (await record_of(store)).title == "sealed A title"
+        for prefix, listed in (("sealed A", ["s"]), ("A title", [])):
+            page = await store.list_sessions(ADA, SessionQuery(title_prefix=prefix))
+            assert [it.id for it in page.sessions] == listed
         assert await store.find_messages(ADA, "s", ["m1", "m2", "m3"]) == [
             None if it is None else sealed(it) for it in messages
         ]

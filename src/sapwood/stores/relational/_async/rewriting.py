@@ -9,6 +9,7 @@ from ....model import DataVersion, Document, Message, Overlay, Position, Session
 from ....rules.codec import Packed, decode_json
 from ....rules.rewriting import Replacement, is_still
 from ....rules.tree import Span
+from ..listed import title_key
 from ..position import bounds
 from ..rows import HOME, SessionRow
 from .data import own_data, packed_position, version_of
@@ -52,8 +53,11 @@ class AsyncRelationalRewriting:
                 assert found is not None
                 if not is_still(self._dialect.sessions.record_of(found, 0), given):
                     return False
-                packed = self._dialect.sessions.pack_title(title)
-                columns = {"title": packed, "attributes": attributes}
+                titled = {
+                    "title": self._dialect.sessions.pack_title(title),
+                    "title_key": title_key(row.owner, title),
+                }
+                columns = titled | {"attributes": attributes}
                 await self._dialect.sessions.put_profile(row, columns)
         return True
 

@@ -12,7 +12,7 @@ from ..event_loop import AsyncEntering, Entering
 from ..formats.vendor_limits import fit_name
 from ..model import ToolDefinition
 from ..summarizers.sdk import load_sdk
-from .tools import NeedsApproval, Tool
+from .functions import NeedsApproval, Tool
 
 
 class AsyncMcpTools(AsyncEntering):

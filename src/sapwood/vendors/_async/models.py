@@ -7,7 +7,7 @@ from typing import Any, Self
 from ...calls import AsyncCall
 from ...formats import input_to_anthropic, input_to_openai_chat, input_to_openai_responses
 from ...model import ModelInput
-from ..settings import SdkModel
+from ..sdk_model import SdkModel
 
 OUTPUT = "answer"
 DEFAULT_MAX_TOKENS = 8_192

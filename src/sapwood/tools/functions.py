@@ -53,15 +53,6 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
         read = read_value(arguments, self.arguments)
         return {name: getattr(read, name) for name in self.arguments.__struct_fields__}
 
-    def has_to_wait(self, given: Any) -> bool:
-        """Whether a call needs an approval; one with wrong arguments is refused without it."""
-        if isinstance(self.needs_approval, bool):
-            return self.needs_approval
-        try:
-            return bool(self.needs_approval(self.read(given)))
-        except UsageError:
-            return False
-
 
 def tool(
     function: Callable[..., Any] | None = None,

@@ -1,0 +1,1 @@
+"""Tools of a model: Python functions, and what servers of the Model Context Protocol have."""
