@@ -414,7 +414,7 @@ def test_what_is_missing_or_too_much_is_told_and_repaired(
     assert whats(store) == [
         "1 messages are not in the search index",
         "1 messages are gone and still indexed",
-        "the summaries of 1 sessions are not as indexed",
+        "the summaries of 1 session are not as indexed",
     ]
     assert len(found(store, "lighthouse*")) == 2
     assert store.admin.repair() == []
