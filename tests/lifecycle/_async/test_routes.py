@@ -138,6 +138,7 @@ async def test_resume_takes_a_beginning_a_number_and_a_title(
     second = await sessions.new(key, title="Trip")
     assert (await sessions.resume(key, "plan")).id == first.id
     listed = await sessions.list_recent(key)
+    assert [it.id for it in listed] == [first.id, second.id]
     number = [it.id for it in listed].index(second.id) + 1
     assert (await sessions.resume(key, number)).id == second.id
     assert (await sessions.resume(key, str(number))).id == second.id

@@ -134,6 +134,7 @@ def test_resume_takes_a_beginning_a_number_and_a_title(sessions: Sessions, key: 
     second = sessions.new(key, title="Trip")
     assert (sessions.resume(key, "plan")).id == first.id
     listed = sessions.list_recent(key)
+    assert [it.id for it in listed] == [first.id, second.id]
     number = [it.id for it in listed].index(second.id) + 1
     assert (sessions.resume(key, number)).id == second.id
     assert (sessions.resume(key, str(number))).id == second.id

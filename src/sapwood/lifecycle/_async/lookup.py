@@ -29,6 +29,8 @@ class AsyncLookup:
         query = SessionQuery(key=key.parts, limit=limit)
         page = await self._closings.store.list_sessions(self._closings.owner, query)
         found = [it for it in page.sessions if it.system.key == key.parts]
+        # A store's order is by the second.
+        found.sort(key=lambda it: it.active_us, reverse=True)
         await self._closings.store.put_document(
             self._closings.owner,
             _list_key(key),

@@ -31,6 +31,8 @@ class Lookup:
         query = SessionQuery(key=key.parts, limit=limit)
         page = self._closings.store.list_sessions(self._closings.owner, query)
         found = [it for it in page.sessions if it.system.key == key.parts]
+        # A store's order is by the second.
+        found.sort(key=lambda it: it.active_us, reverse=True)
         self._closings.store.put_document(
             self._closings.owner,
             _list_key(key),
